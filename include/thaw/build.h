@@ -2,8 +2,8 @@
 //
 //   thaw::BuildReport report = thaw::build("Qwen3-VL-4B", "onnx", {.target = thaw::BuildTarget::kOrt});
 //
-// Each part is written as <part>.onnx with its weights in <part>.onnx.data, whole or not at all; over an older build, in
-// <part>.onnx.1.data, and what that used goes last. Weights stream from the mapped checkpoint; peak memory does not
+// Each part is written as <part>.onnx with its weights in <part>.onnx.data, or <part>.onnx.1.data over an older build. All files
+// take their places as one, or none does (docs/robustness.md, Writing). Weights stream from the mapped checkpoint; peak memory does not
 // depend on their size, but for that of ONNX Runtime's process, which loads each part (BuildOptions::load).
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include "thaw/core/hold_signals.h"
 #include "thaw/core/mapped_file.h"
 #include "thaw/core/read_files.h"
+#include "thaw/core/replace_files.h"
 #include "thaw/core/scratch_folder.h"
 
 namespace thaw {
@@ -75,16 +77,22 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, Existing existing) : p
   if (::access("/proc/self/fd", X_OK) == 0)
     fd_ = UniqueFd(::openat(folder_.get(), ".", O_RDWR | O_TMPFILE | O_CLOEXEC, mode));
   if (!fd_) open_named(mode);
+  lock_now(fd_.get());  // a file system without locks keeps what a killed process leaves
   if (replaces) static_cast<void>(::fchmod(fd_.get(), mode));  // past the umask; a file system without modes is fine
 }
 
 void AtomicFile::open_named(unsigned mode) {
-  do {
+  for (;;) {
     temporary_ = temporary_name();
     fd_ =
         UniqueFd(::openat(folder_.get(), temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-  } while (!fd_ && errno == EEXIST);
-  if (fd_) return;
+    if (!fd_ && errno == EEXIST) continue;
+    if (!fd_) break;
+    // Who looked at it before it was locked took it for a leftover.
+    const bool is_locked = lock_now(fd_.get()) || errno != EWOULDBLOCK;
+    struct stat info{};
+    if (is_locked && ::fstat(fd_.get(), &info) == 0 && info.st_nlink > 0) return;
+  }
   temporary_.clear();
   fail("cannot be written");
 }
@@ -244,27 +252,68 @@ void AtomicFile::move_to(const std::string& name) {
   } else {
     moved = ::renameat(folder_of_temporary(), temporary_.c_str(), folder_.get(), name.c_str()) == 0;
   }
-  if (!moved) fail("cannot be put in place");
+  if (!moved) refuse_place();
   temporary_.clear();
+}
+
+void AtomicFile::refuse_place() const {
+  if (errno != EEXIST) fail("cannot be put in place");
+  throw Error(ErrorCode::kCannotWrite, {.what = "somebody else has made a file of that name meanwhile",
+                                        .where = path_.string(),
+                                        .expected = "one program at a time that writes there",
+                                        .next = "call again once the other is done, or name another file to write"});
+}
+
+// The folder of its path may be another than the one that was there: another call has replaced it.
+void AtomicFile::find_folder() {
+  const std::filesystem::path parent = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+  struct stat known{}, there{};
+  if (::fstat(folder_.get(), &known) == 0 && ::stat(parent.c_str(), &there) == 0 && known.st_dev == there.st_dev &&
+      known.st_ino == there.st_ino)
+    return;
+  UniqueFd now(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!now) return;  // it has a new name: the one that is open is still the folder
+  if (!temporary_.empty() && !elsewhere_) elsewhere_ = std::move(folder_);
+  folder_ = std::move(now);
+}
+
+void AtomicFile::place() {
+  find_folder();
+  ReadFiles::forget(fd_.get(), "");  // who looked at it under another name
+  const std::string name = path_.filename().string();
+  const bool nameless = temporary_.empty();
+  if (nameless && link_as(folder_.get(), name)) return;
+  if (nameless && errno == EEXIST && existing_ == Existing::kRefuse) refuse_place();
+  if (existing_ == Existing::kReplace) ReadFiles::forget(folder_.get(), name.c_str());
+  const HoldSignals hold;  // between the two names
+  if (nameless) give_name();
+  move_to(name);
+}
+
+// The name itself must outlast a power cut; a file system that cannot flush folders has done what it can.
+void AtomicFile::flush_folder() const {
+  if (::fsync(folder_.get()) == 0 || errno == EINVAL) return;
+  fail("is in place, but its folder cannot be flushed to the disk");
 }
 
 void AtomicFile::publish() {
   flush();
-  const std::string name = path_.filename().string();
-  const bool nameless = temporary_.empty();
-  const bool placed = nameless && link_as(folder_.get(), name);
-  if (!placed) {
-    if (nameless && errno == EEXIST && existing_ == Existing::kRefuse) fail("cannot be put in place");
-    const HoldSignals hold;  // between the two names
-    if (nameless) give_name();
-    move_to(name);
-  }
-  // The name itself must outlast a power cut; a file system that cannot flush folders has done what it can.
-  static_cast<void>(::fsync(folder_.get()));
+  ReadFiles::require_unchanged();
+  find_folder();
+  clear_leftovers(path_.parent_path());
+  place();
+  flush_folder();
+}
+
+FileState AtomicFile::state() const {
+  const std::optional<FileState> state = state_of(fd_.get(), "", AT_EMPTY_PATH);
+  if (!state) fail("cannot be examined");
+  return *state;
 }
 
 bool AtomicFile::name_in(const std::filesystem::path& folder) {
   const std::string name = path_.filename().string();
+  ReadFiles::forget(fd_.get(), "");
   UniqueFd there(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!there) return false;
   const bool named = temporary_.empty()
@@ -280,8 +329,6 @@ std::filesystem::path AtomicFile::name_beside() {
   if (temporary_.empty()) give_name();
   return path_.parent_path() / temporary_;
 }
-
-void AtomicFile::withdraw() { static_cast<void>(::unlinkat(folder_.get(), path_.filename().c_str(), 0)); }
 
 void write_whole(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   AtomicFile file(path);

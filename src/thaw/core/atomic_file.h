@@ -1,8 +1,8 @@
 // A file that appears whole or not at all.
 //
 // What is written goes to a file without a name in the target's folder (O_TMPFILE), so that nothing is left where the
-// process is killed; where the file system knows no such files, to one with a temporary name. publish() flushes it to
-// the disk and puts it in place. Until then, and when the AtomicFile dies unpublished, the target is as it was. A target
+// process is killed; where the file system knows no such files, to one with a temporary name, which the next that writes there
+// takes away (replace_files.h): it is locked while the process lives. publish() flushes it to the disk and puts it in place. Until then, and when the AtomicFile dies unpublished, the target is as it was. A target
 // that is a symbolic link, no regular file, one that the call reads (read_files.h) or has a set-user-id or set-group-id bit
 // is refused; an existing file's
 // permissions are kept. All failures throw thaw::Error.
@@ -18,6 +18,7 @@
 
 #include "thaw/core/direct_writer.h"
 #include "thaw/core/fd.h"
+#include "thaw/core/file_state.h"
 
 namespace thaw {
 
@@ -37,23 +38,30 @@ class AtomicFile {
   // possible (direct_writer.h). The file must be empty.
   void expect_bulk();
   void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   void pad_to(uint64_t alignment);  // with zeros, which take no place on the disk where the file system can leave holes
   // Appends a range of another file, holes as holes, without it passing through this process where the system can do
   // so.
   void append(int fd, uint64_t offset, uint64_t size, const std::string& source);
 
-  // Flushes to the disk. For several files that belong together: flush all, then publish all.
-  void flush();
+  void flush();  // to the disk
+  // Throws where a file that the call reads has changed, too.
   void publish();
+  // The steps of it, for files that belong together (replace_files.h): its name, whole or not at all, and what comes after the last.
+  void place();
+  void flush_folder() const;
   // For a look at it before it is published: its own name in another folder of the file system, which goes with publish(); false
   // where it cannot have one. Or a temporary name beside its own.
   bool name_in(const std::filesystem::path& folder);
   std::filesystem::path name_beside();
-  // Takes a published file away again, where what it was for did not come about.
-  void withdraw();
+  // The folder in which it has its name was given the name of its own (replace_files.h).
+  void came_with_folder() { temporary_.clear(); }
+  std::string name() const { return path_.filename().string(); }
+  FileState state() const;
 
  private:
   [[noreturn]] void fail(const char* what) const;
+  [[noreturn]] void refuse_place() const;
   void copy(int fd, uint64_t offset, uint64_t size, const std::string& source);
   void seek_end();
   void end_bulk();
@@ -61,6 +69,7 @@ class AtomicFile {
   void open_named(unsigned mode);
   bool link_as(int folder, const std::string& name) const;
   void give_name();
+  void find_folder();
   void move_to(const std::string& name);
 
   std::filesystem::path path_;

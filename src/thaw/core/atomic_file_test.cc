@@ -51,10 +51,20 @@ TEST(AtomicFile, RefusesWhatCameBetween) {
   AtomicFile first(folder / "f", Existing::kRefuse), second(folder / "f", Existing::kRefuse);
   write(first, "first");
   first.publish();
-  EXPECT_THAT(error_of([&] { second.publish(); }), HasSubstr("cannot be put in place"));
+  EXPECT_THAT(error_of([&] { second.publish(); }), HasSubstr("somebody else has made a file of that name"));
   EXPECT_EQ(content_of(folder / "f"), "first");
-  first.withdraw();
-  EXPECT_EQ(entries_of(folder), 0u);
+  EXPECT_EQ(entries_of(folder), 1u);
+}
+
+TEST(AtomicFile, IsMadeOfNothingThatWasWrittenToMeanwhile) {
+  TempFolder folder;
+  const fs::path source = folder.write("source", "text");
+  const auto mapped = MappedFile::open(source);
+  write_whole(folder / "f", std::string_view("one"));
+  folder.write("source", "textual");
+  EXPECT_THAT(error_of([&] { write_whole(folder / "f", std::string_view("two")); }),
+              HasSubstr("has changed since it was read"));
+  EXPECT_EQ(content_of(folder / "f"), "one");
 }
 
 // A text of that length that repeats at no power of two.

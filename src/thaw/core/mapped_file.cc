@@ -5,12 +5,14 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/file_state.h"
 #include "thaw/core/read_files.h"
 
 namespace thaw {
@@ -22,6 +24,8 @@ struct Mappings {
   struct Mapping {
     uintptr_t begin;
     const char* name;
+    int fd;
+    std::optional<FileState> opened;  // none: it is only looked at
   };
   std::map<uintptr_t, Mapping> by_end;
 };
@@ -77,9 +81,11 @@ std::shared_ptr<const MappedFile> MappedFile::map(UniqueFd fd, std::string name)
     const auto begin = reinterpret_cast<uintptr_t>(data);
     Mappings& all = mappings();
     std::lock_guard lock(all.mutex);
-    all.by_end[begin + file->size_] = {begin, file->name_.c_str()};
+    const bool counts = !ReadFiles::is_paused();
+    all.by_end[begin + file->size_] = {begin, file->name_.c_str(), fd.get(),
+                                       counts ? state_of(fd.get(), "", AT_EMPTY_PATH) : std::nullopt};
   }
-  ReadFiles::note(fd.get());
+  ReadFiles::note(fd.get(), file->name_);
   file->fd_ = std::move(fd);
   return file;
 }
@@ -118,6 +124,16 @@ bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
     release_pages(right);
   }
   return same;
+}
+
+void require_mapped_unchanged() {
+  Mappings& all = mappings();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [end, mapping] : all.by_end) {
+    const std::optional<FileState> now =
+        mapping.opened ? state_of(mapping.fd, "", AT_EMPTY_PATH) : std::optional<FileState>();
+    if (now && *now != *mapping.opened) throw ReadFiles::changed(mapping.name);
+  }
 }
 
 const char* mapped_file_at(const void* address) noexcept {

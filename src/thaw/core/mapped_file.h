@@ -53,6 +53,10 @@ void release_pages(std::span<const std::byte> bytes);
 // Whether both are the same. Of mapped files no more than a piece of each is held in memory.
 bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b);
 
+// Throws thaw::Error where a file that is mapped was written to since: what was made of it may be of two minds. Files that were
+// only looked at (ReadFiles::Pause) do not count.
+void require_mapped_unchanged();
+
 // The name of the mapped file that holds an address; null where none does, or where the mappings are changing. For a
 // signal handler: it waits for nothing and allocates nothing.
 const char* mapped_file_at(const void* address) noexcept;

@@ -1,40 +1,28 @@
 #include "thaw/core/read_files.h"
 
-#include <compare>
-#include <cstdint>
+#include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "thaw/core/file_state.h"
+#include "thaw/core/mapped_file.h"
+
 namespace thaw {
 namespace {
 
-// Which file it is. The time of its birth tells it from one that has the number of a file that is gone, where the file system
-// keeps such times.
-struct Identity {
-  uint32_t major, minor;  // of the device
-  uint64_t number;
-  int64_t birth;
-  uint32_t birth_nanoseconds;
-
-  auto operator<=>(const Identity&) const = default;
+struct Read {
+  FileState state;
+  std::filesystem::path name;  // that it was opened by first
+  bool may_be_replaced = false;
 };
-
-std::optional<Identity> identity_of(int folder, const char* name, int flags) {
-  struct statx info{};
-  if (::statx(folder, name, flags, STATX_INO | STATX_BTIME, &info) != 0) return std::nullopt;
-  const bool has_birth = (info.stx_mask & STATX_BTIME) != 0;
-  return Identity{info.stx_dev_major, info.stx_dev_minor, info.stx_ino, has_birth ? info.stx_btime.tv_sec : 0,
-                  has_birth ? info.stx_btime.tv_nsec : 0};
-}
 
 struct Record {
   std::mutex mutex;
   int keepers = 0;
-  std::set<Identity> files;
+  std::map<FileIdentity, Read> files;
 };
 
 Record& record() {
@@ -44,11 +32,17 @@ Record& record() {
 
 thread_local int pauses = 0;
 
-void add(const std::optional<Identity>& file) {
-  if (pauses > 0) return;
+void add(const std::optional<FileState>& file, const std::filesystem::path& name) {
+  if (pauses > 0 || !file) return;
   Record& all = record();
   const std::lock_guard lock(all.mutex);
-  if (file && all.keepers > 0) all.files.insert(*file);
+  if (all.keepers > 0) all.files.try_emplace(file->identity, Read{*file, std::filesystem::absolute(name)});
+}
+
+void erase(const std::optional<FileState>& file) {
+  Record& all = record();
+  const std::lock_guard lock(all.mutex);
+  if (file) all.files.erase(file->identity);
 }
 
 }  // namespace
@@ -67,23 +61,47 @@ ReadFiles::~ReadFiles() {
 
 ReadFiles::Pause::Pause() { ++pauses; }
 ReadFiles::Pause::~Pause() { --pauses; }
+bool ReadFiles::is_paused() { return pauses > 0; }
 
-void ReadFiles::note(int fd) { add(identity_of(fd, "", AT_EMPTY_PATH)); }
+void ReadFiles::note(int fd, const std::filesystem::path& name) { add(state_of(fd, "", AT_EMPTY_PATH), name); }
 
-void ReadFiles::note(const std::filesystem::path& path) { add(identity_of(AT_FDCWD, path.c_str(), 0)); }
+void ReadFiles::note(const std::filesystem::path& path) { add(state_of(AT_FDCWD, path.c_str(), 0), path); }
 
 void ReadFiles::release(const std::filesystem::path& path) {
-  const std::optional<Identity> file = identity_of(AT_FDCWD, path.c_str(), 0);
+  const std::optional<FileState> file = state_of(AT_FDCWD, path.c_str(), 0);
   Record& all = record();
   const std::lock_guard lock(all.mutex);
-  if (file) all.files.erase(*file);
+  const auto found = file ? all.files.find(file->identity) : all.files.end();
+  if (found != all.files.end()) found->second.may_be_replaced = true;
+}
+
+void ReadFiles::forget(const std::filesystem::path& path) { erase(state_of(AT_FDCWD, path.c_str(), 0)); }
+
+void ReadFiles::forget(int folder, const char* name) {
+  erase(state_of(folder, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH));
 }
 
 bool ReadFiles::contains(int folder, const char* name) {
-  const std::optional<Identity> file = identity_of(folder, name, AT_SYMLINK_NOFOLLOW);
+  const std::optional<FileState> file = state_of(folder, name, AT_SYMLINK_NOFOLLOW);
   Record& all = record();
   const std::lock_guard lock(all.mutex);
-  return file && all.files.contains(*file);
+  const auto found = file ? all.files.find(file->identity) : all.files.end();
+  return found != all.files.end() && !found->second.may_be_replaced;
+}
+
+void ReadFiles::require_unchanged() {
+  require_mapped_unchanged();
+  Record& all = record();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [identity, read] : all.files)
+    if (state_of(AT_FDCWD, read.name.c_str(), 0) != read.state) throw changed(read.name.string());
+}
+
+Error ReadFiles::changed(const std::string& name) {
+  return Error(ErrorCode::kCannotRead, {.what = "has changed since it was read",
+                                        .where = name,
+                                        .expected = "a file that nobody writes to or replaces meanwhile",
+                                        .next = "call again once it stays as it is"});
 }
 
 }  // namespace thaw

@@ -1,7 +1,5 @@
 #include "thaw/core/scratch_folder.h"
 
-#include <chrono>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,10 +11,6 @@ namespace thaw {
 namespace {
 
 namespace fs = std::filesystem;
-
-void age(const fs::path& folder) {
-  fs::last_write_time(folder, fs::file_time_type::clock::now() - std::chrono::hours(1));
-}
 
 TEST(ScratchFolder, GoesWithWhatIsInIt) {
   const TempFolder folder;
@@ -30,31 +24,17 @@ TEST(ScratchFolder, GoesWithWhatIsInIt) {
   EXPECT_FALSE(fs::exists(path));
 }
 
-TEST(ScratchFolder, TakesAwayThoseThatNobodyHolds) {
+TEST(ScratchFolder, ReservesANameOnce) {
   const TempFolder folder;
-  const ScratchFolder held(folder.path());
-  age(held.path());
-  const fs::path abandoned = folder / ".thaw-0123456789abcdef.tmp", fresh = folder / ".thaw-0123456789abcde0.tmp",
-                 foreign = folder / ".thaw-notes.tmp";
-  for (const fs::path& path : {abandoned, fresh, foreign}) {
-    fs::create_directory(path);
-    write_whole(path / "weights", std::string_view("left behind"));
+  const ScratchFolder first(folder.path());
+  EXPECT_TRUE(first.reserve("weights"));
+  {
+    const ScratchFolder second(folder.path());
+    EXPECT_FALSE(second.reserve("weights"));
+    EXPECT_TRUE(second.reserve("other weights"));
+    EXPECT_FALSE(first.reserve("other weights"));
   }
-  age(abandoned);
-  age(foreign);
-  remove_abandoned_folders(folder.path());
-  EXPECT_FALSE(fs::exists(abandoned));
-  EXPECT_TRUE(fs::exists(fresh));
-  EXPECT_TRUE(fs::exists(foreign));
-  EXPECT_TRUE(fs::exists(held.path()));
-}
-
-TEST(ScratchFolder, LeavesWhatALinkNames) {
-  const TempFolder folder, elsewhere;
-  write_whole(elsewhere / "kept", std::string_view("text"));
-  fs::create_directory_symlink(elsewhere.path(), folder / ".thaw-0123456789abcdef.tmp");
-  remove_abandoned_folders(folder.path());
-  EXPECT_TRUE(fs::exists(elsewhere / "kept"));
+  EXPECT_TRUE(first.reserve("other weights"));
 }
 
 TEST(ScratchFolder, SaysWhereNoneCanBeMade) { EXPECT_THROW(ScratchFolder("/proc/self"), Error); }

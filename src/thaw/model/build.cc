@@ -106,6 +106,28 @@ void put_into_blocks(ir::Model& model, const BuildOptions& options) {
   quantizing::convert(model, convert, nullptr, report);
 }
 
+// All files of the build as one.
+void put_in_place(std::vector<ir::Staged> staged, const std::vector<TextFile>& texts,
+                  const std::vector<TokenizerFile>& tokenizer, const std::filesystem::path& folder,
+                  BuildReport& report) {
+  ir::Staged all = std::move(staged.front());
+  for (size_t i = 1; i < staged.size(); ++i) all.join(std::move(staged[i]));
+  const auto add = [&](const std::string& name, std::span<const std::byte> bytes) {
+    all.add(folder / name, bytes);
+    report.others.push_back(folder / name);
+  };
+  for (const TextFile& file : texts) add(std::string(file.name), std::as_bytes(std::span(file.text)));
+  for (const TokenizerFile& file : tokenizer) add(std::string(file.name), MappedFile::open(file.path)->bytes());
+  const std::vector<std::filesystem::path> written = all.publish();
+  for (BuiltFile& file : report.files) {
+    const auto is_data = [&](const std::filesystem::path& path) {
+      return path.filename().string().starts_with(file.path.filename().string() + ".");
+    };
+    const auto data = std::ranges::find_if(written, is_data);
+    if (data != written.end()) file.data = *data;
+  }
+}
+
 }  // namespace
 
 BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, BuildOptions options,
@@ -174,18 +196,7 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
     report.files.clear();
     return report;
   }
-  for (size_t i = 0; i < staged.size(); ++i) {
-    const std::vector<std::filesystem::path> written = staged[i].publish();
-    if (written.size() > 1) report.files[i].data = written[1];
-  }
-  for (const TextFile& file : texts) {
-    write_whole(folder / file.name, file.text);
-    report.others.push_back(folder / file.name);
-  }
-  for (const TokenizerFile& file : tokenizer) {
-    write_whole(folder / file.name, MappedFile::open(file.path)->bytes());
-    report.others.push_back(folder / file.name);
-  }
+  put_in_place(std::move(staged), texts, tokenizer, folder, report);
   if (options.genai) {
     const auto has = [&](std::string_view name) {
       return std::ranges::any_of(tokenizer, [&](const TokenizerFile& file) { return file.name == name; });

@@ -30,7 +30,7 @@ FileSource::FileSource(const std::filesystem::path& path) : name_(path.string())
     throw Error(ErrorCode::kCannotRead,
                 {.what = "is not a regular file", .where = name_, .expected = "a .npy or .npz file"});
   }
-  ReadFiles::note(fileno(file_.get()));
+  ReadFiles::note(fileno(file_.get()), path);
   size_ = static_cast<uint64_t>(status.st_size);
 }
 

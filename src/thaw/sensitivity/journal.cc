@@ -91,7 +91,7 @@ Journal::Journal(const std::filesystem::path& path, std::string key, bool resume
       rest.remove_prefix(end + 1);
     }
   }
-  ReadFiles::release(path);  // it goes on
+  ReadFiles::forget(path);  // it goes on
   // A file of our own, to which no other name leads, takes the place of the one that may be there.
   write_whole(path, kept);
   file_ = UniqueFd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW));

@@ -9,6 +9,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
 #include "thaw/core/read_files.h"
+#include "thaw/core/replace_files.h"
 #include "thaw/limits.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/report/sensitivity_page.h"
@@ -127,9 +128,11 @@ PlanReport best_plan(const SensitivityReport& report, const BestPlanOptions& opt
 void write_report(const SensitivityReport& report, const std::filesystem::path& folder, const MixedPlan* plan,
                   const MeasuredPlan* measured) {
   make_folder(folder);
-  write_whole(folder / "errors.csv", measuring::report_csv(report));
-  write_whole(folder / "report.html", report::sensitivity_page(report, plan, measured));
-  write_whole(folder / kReportFile, measuring::report_json(report));
+  AtomicFile csv(folder / "errors.csv"), page(folder / "report.html"), json(folder / kReportFile);
+  csv.write(measuring::report_csv(report));
+  page.write(report::sensitivity_page(report, plan, measured));
+  json.write(measuring::report_json(report));
+  replace_files({.entries = {&csv, &page, &json}});
 }
 
 SensitivityReport read_report(const std::filesystem::path& folder) {

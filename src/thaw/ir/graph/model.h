@@ -118,7 +118,11 @@ class Staged {
   // Where a model, by its number, can be read until then, its data beside it: under the names that they will have in a folder of
   // their own, or under another name beside data that stays. Empty where it has no place.
   std::filesystem::path look(size_t model);
-  // Each file is put in its place whole or not at all, the models in their order. Returns the files written, the models first.
+  // Takes over what another one holds; its models follow those that are here.
+  void join(Staged other);
+  // One more file that belongs to the models, beside them.
+  void add(const std::filesystem::path& path, std::span<const std::byte> bytes);
+  // All of them take their places as one (core/replace_files.h). Returns the files written, the models first, their data last.
   std::vector<std::filesystem::path> publish();
 
  private:

@@ -8,10 +8,12 @@
 #include <sys/stat.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/folder_lock.h"
 #include "thaw/core/read_files.h"
 #include "thaw/ir/data/external_data.h"
 #include "thaw/ir/data/tensor_decode.h"
 #include "thaw/ir/data/tensor_source.h"
+#include "thaw/ir/wire/names_data.h"
 
 namespace thaw::ir {
 namespace {
@@ -38,23 +40,6 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   return a.lexically_normal() == b.lexically_normal() || std::filesystem::equivalent(a, b, none);
 }
 
-// Whether a model file beside `model` refers to that data file, or is one that cannot be read: who knows then.
-bool others_use(const std::filesystem::path& model, const std::filesystem::path& data) {
-  const ReadFiles::Pause looking;
-  const std::filesystem::path folder = model.has_parent_path() ? model.parent_path() : std::filesystem::path(".");
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".onnx" || same_file(entry.path(), model)) continue;
-    try {
-      for (const std::filesystem::path& used : data_files_of(*load(entry.path())))
-        if (same_file(used, data)) return true;
-    } catch (const Error&) {
-      return true;
-    }
-  }
-  return static_cast<bool>(error);
-}
-
 void write_made(const Tensor& tensor, AtomicFile& file) {
   const uint64_t begin = file.size();
   tensor.source()->write([&](std::span<const std::byte> piece) { file.write(piece); });
@@ -66,10 +51,26 @@ void write_made(const Tensor& tensor, AtomicFile& file) {
 
 }  // namespace
 
-DataFiles::DataFiles(const std::filesystem::path& model, std::string name)
-    : model_(model),
-      folder_(model.has_parent_path() ? model.parent_path() : std::filesystem::path(".")),
-      name_(name.empty() ? model.filename().string() + ".data" : std::move(name)) {
+bool is_in_use(const std::filesystem::path& data) {
+  const ReadFiles::Pause looking;
+  const std::filesystem::path folder = data.has_parent_path() ? data.parent_path() : std::filesystem::path(".");
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() != ".onnx" || !may_name_data_files(entry.path())) continue;
+    try {
+      for (const std::filesystem::path& used : data_files_of(*load(entry.path())))
+        if (same_file(used, data)) return true;
+    } catch (const Error&) {
+      return true;
+    }
+  }
+  return static_cast<bool>(error);
+}
+
+DataFiles::DataFiles(const std::filesystem::path& model, std::string name, GetScratch scratch)
+    : folder_(model.has_parent_path() ? model.parent_path() : std::filesystem::path(".")),
+      name_(name.empty() ? model.filename().string() + ".data" : std::move(name)),
+      scratch_(std::move(scratch)) {
   if (name_.find('/') != std::string::npos) {
     throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("the data file '{}' is not in the model's folder", name_),
                                           .where = folder_.string(),
@@ -77,10 +78,6 @@ DataFiles::DataFiles(const std::filesystem::path& model, std::string name)
                                           .next = "name a file beside the model"});
   }
   check_location_text(name_, folder_.string());
-}
-
-DataFiles::~DataFiles() {
-  for (size_t i = 0; i < published_; ++i) files_[i]->withdraw();
 }
 
 std::string DataFiles::numbered(int number) const {
@@ -132,6 +129,7 @@ std::string DataFiles::place_copy(const std::shared_ptr<const MappedFile>& sourc
 // has the same bytes as `same` (`there`).
 std::string DataFiles::free_name(const MappedFile* same, bool& there) {
   const ReadFiles::Pause looking;
+  const FolderLock alone(folder_);
   there = false;
   for (int number = 0;; ++number) {
     std::string name = numbered(number);
@@ -148,7 +146,8 @@ std::string DataFiles::free_name(const MappedFile* same, bool& there) {
                    .next = "take it away, or save under another name"});
     }
     there = regular && same != nullptr && same_bytes(MappedFile::open(path)->bytes(), same->bytes());
-    if (std::filesystem::exists(status) && !there) continue;
+    if (!there && (std::filesystem::exists(status) || !scratch_().reserve(name))) continue;
+    if (there) scratch_().hold(name);
     used_.insert(name);
     return name;
   }
@@ -210,27 +209,11 @@ void DataFiles::write() {
   files_.push_back(std::move(file));
 }
 
-bool DataFiles::name_in(const std::filesystem::path& folder) const {
-  return std::ranges::all_of(files_, [&](const auto& file) { return file->name_in(folder); });
-}
-
 bool DataFiles::has_old() const { return used_.size() > files_.size(); }
 
-void DataFiles::publish() {
-  for (const auto& file : files_) {
-    file->publish();
-    ++published_;
-  }
-}
-
-void DataFiles::settle(const std::vector<std::filesystem::path>& before) {
-  published_ = 0;
-  for (const std::filesystem::path& path : before) {
-    const std::string location = path.lexically_normal().lexically_relative(folder_.lexically_normal()).string();
-    if (!is_ours(location) || used_.contains(location) || others_use(model_, path)) continue;
-    std::error_code none;  // what cannot be taken away stays, and harms nobody
-    std::filesystem::remove(path, none);
-  }
+bool DataFiles::replaces(const std::filesystem::path& data) const {
+  const std::string location = data.lexically_normal().lexically_relative(folder_.lexically_normal()).string();
+  return is_ours(location) && !used_.contains(location);
 }
 
 std::vector<std::filesystem::path> DataFiles::written() const {

@@ -11,6 +11,7 @@
 
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/mapped_file.h"
+#include "thaw/core/scratch_folder.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/ir/wire/writer.h"
 
@@ -19,11 +20,12 @@ namespace thaw::ir {
 class DataFiles {
  public:
   // For a model file at `model`; `name` is what its data files are called: that, or with a number before the ending
-  // where a file of that name is there. Names never come from the model: they would be its author's to choose.
-  DataFiles(const std::filesystem::path& model, std::string name);
+  // where a file of that name is there. Names never come from the model: they would be its author's to choose. Those that it takes
+  // are kept for it by what `scratch` gives, a folder beside the model.
+  using GetScratch = std::function<const ScratchFolder&()>;
+  DataFiles(const std::filesystem::path& model, std::string name, GetScratch scratch);
   DataFiles(const DataFiles&) = delete;
   DataFiles& operator=(const DataFiles&) = delete;
-  ~DataFiles();  // takes published files away again, unless settle() was called
 
   // External data stays where it is if that is the folder, else its files are copied into it.
   void keep(const Model& model, TensorPlan& plan);
@@ -33,17 +35,12 @@ class DataFiles {
   void gather(const Model& model, uint64_t threshold, TensorPlan& plan, const Wanted& wanted = {});
 
   void write();
-  // Until they are published, the files have their names in another folder; false where they cannot.
-  bool name_in(const std::filesystem::path& folder) const;
   // Whether the model refers to data that lies in its folder already, and to some that is written now.
   bool has_old() const;
   bool has_new() const { return !files_.empty(); }
-  void publish();
-  // What was published stays, whatever follows.
-  void keep_published() { published_ = 0; }
-  // The model refers to them now: they stay, and what only the model before it used (`before`: its data files, of the
-  // names that this class gives) goes.
-  void settle(const std::vector<std::filesystem::path>& before);
+  const std::vector<std::unique_ptr<AtomicFile>>& files() const { return files_; }
+  // Whether data of a model that is replaced goes with it: it has one of the names that this class gives, and is not used here.
+  bool replaces(const std::filesystem::path& data) const;
   std::vector<std::filesystem::path> written() const;
 
  private:
@@ -60,8 +57,9 @@ class DataFiles {
   std::string place_copy(const std::shared_ptr<const MappedFile>& source);
   std::string free_name(const MappedFile* same, bool& there);
 
-  std::filesystem::path model_, folder_;
+  std::filesystem::path folder_;
   std::string name_;
+  GetScratch scratch_;
   std::vector<Copy> copies_;
   std::map<std::pair<uint64_t, uint64_t>, std::string> placed_by_file_;  // by device and inode
   std::set<std::string> used_;  // what the model refers to in the folder, in the shortest form
@@ -70,7 +68,9 @@ class DataFiles {
   std::vector<Placed> placed_;
   std::map<TensorWriter::Identity, uint64_t> offsets_;  // of what is placed
   std::vector<std::unique_ptr<AtomicFile>> files_;
-  size_t published_ = 0;  // of them, not settled yet
 };
+
+// Whether a model file beside that data file refers to it, or cannot be read: who knows then.
+bool is_in_use(const std::filesystem::path& data);
 
 }  // namespace thaw::ir

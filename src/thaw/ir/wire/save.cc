@@ -1,5 +1,6 @@
 // Saving: where each tensor's data goes, then one measuring and one writing walk.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,9 +10,9 @@
 
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
-#include "thaw/core/hold_signals.h"
 #include "thaw/core/phase.h"
 #include "thaw/core/read_files.h"
+#include "thaw/core/replace_files.h"
 #include "thaw/core/scratch_folder.h"
 #include "thaw/ir/graph/graph_storage.h"
 #include "thaw/ir/graph/model.h"
@@ -97,6 +98,10 @@ void write(const Model& model, const TensorPlan& plan, AtomicFile& file) {
   file.flush();
 }
 
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+}
+
 // The data of the model that is there already; none where it cannot be read.
 std::vector<std::filesystem::path> data_before(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path)) || !may_name_data_files(path)) return {};
@@ -113,23 +118,46 @@ std::vector<std::filesystem::path> data_before(const std::filesystem::path& path
 struct Staged::Files {
   std::vector<std::unique_ptr<AtomicFile>> models;
   std::vector<std::unique_ptr<DataFiles>> data;
-  std::optional<ScratchFolder> scratch;
+  std::vector<std::unique_ptr<AtomicFile>> others;
+  std::vector<std::unique_ptr<ScratchFolder>> scratches;  // beside them
   std::vector<std::filesystem::path> paths;  // of the models until they are published; empty: they have none
+  bool are_named = false;
+
+  ScratchFolder& scratch_in(const std::filesystem::path& folder) {
+    if (scratches.empty()) scratches.push_back(std::make_unique<ScratchFolder>(folder));
+    return *scratches.front();
+  }
+
+  DataFiles& add_data(const std::filesystem::path& model, std::string name) {
+    const std::filesystem::path folder = folder_of(model);
+    return *data.emplace_back(std::make_unique<DataFiles>(
+        model, std::move(name), [this, folder]() -> const ScratchFolder& { return scratch_in(folder); }));
+  }
 
   // Data that lies in the folder already stays there, and its models come to it; a second name of it would be for others to see.
   void name_all() {
-    const std::filesystem::path& first = models.front()->path();
-    const std::filesystem::path folder = first.has_parent_path() ? first.parent_path() : std::filesystem::path(".");
-    remove_abandoned_folders(folder);
+    are_named = true;
     if (std::ranges::any_of(data, [](const auto& files) { return files->has_old(); })) {
       if (std::ranges::any_of(data, [](const auto& files) { return files->has_new(); })) return;
       for (const auto& file : models) paths.push_back(file->name_beside());
       return;
     }
-    scratch.emplace(folder);
-    const auto name = [&](const auto& file) { return file->name_in(scratch->path()); };
-    if (!std::ranges::all_of(models, name) || !std::ranges::all_of(data, name)) return;
-    for (const auto& file : models) paths.push_back(scratch->path() / file->path().filename());
+    const std::filesystem::path folder = scratch_in(folder_of(models.front()->path())).folder("new");
+    const auto name = [&](const auto& file) { return file->name_in(folder); };
+    if (!std::ranges::all_of(models, name)) return;
+    for (const auto& files : data)
+      if (!std::ranges::all_of(files->files(), name)) return;
+    for (const auto& file : models) paths.push_back(folder / file->path().filename());
+  }
+
+  std::vector<std::filesystem::path> obsolete() const {
+    std::vector<std::filesystem::path> gone;
+    for (const auto& model : models)
+      for (std::filesystem::path& path : data_before(model->path()))
+        if (std::ranges::any_of(data, [&](const auto& files) { return files->replaces(path); }) &&
+            std::ranges::find(gone, path) == gone.end())
+          gone.push_back(std::move(path));
+    return gone;
   }
 };
 
@@ -139,25 +167,36 @@ Staged& Staged::operator=(Staged&&) noexcept = default;
 Staged::~Staged() = default;
 
 std::filesystem::path Staged::look(size_t model) {
-  if (!files_->scratch && files_->paths.empty()) files_->name_all();
+  if (!files_->are_named) files_->name_all();
   return files_->paths.empty() ? std::filesystem::path() : files_->paths[model];
 }
 
+void Staged::join(Staged other) {
+  const auto take = [](auto& to, auto& from) { std::ranges::move(from, std::back_inserter(to)); };
+  take(files_->models, other.files_->models);
+  take(files_->data, other.files_->data);
+  take(files_->others, other.files_->others);
+  take(files_->scratches, other.files_->scratches);
+  files_->are_named = true;  // each has been looked at, or will not be
+  files_->paths.clear();
+}
+
+void Staged::add(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  files_->others.push_back(std::make_unique<AtomicFile>(path));
+  files_->others.back()->write(bytes);
+  files_->others.back()->flush();
+}
+
 std::vector<std::filesystem::path> Staged::publish() {
-  std::vector<std::filesystem::path> before;
-  for (const auto& file : files_->models)
-    for (std::filesystem::path& path : data_before(file->path())) before.push_back(std::move(path));
-  {
-    // Data under new names, then the models that refer to it: wherever this ends, each path holds one whole model.
-    const HoldSignals hold;
-    for (const auto& data : files_->data) data->publish();
-    // From the first model on, the data stays: a model that cannot be put in place leaves the others whole.
-    for (const auto& file : files_->models) {
-      file->publish();
-      for (const auto& data : files_->data) data->keep_published();
-    }
-    for (const auto& data : files_->data) data->settle(before);
-  }
+  Replacement all{.obsolete = [&] { return files_->obsolete(); }, .in_use = is_in_use};
+  const auto add = [](std::vector<AtomicFile*>& to, const auto& files) {
+    for (const auto& file : files) to.push_back(file.get());
+  };
+  for (const auto& data : files_->data) add(all.data, data->files());
+  add(all.entries, files_->models);
+  add(all.entries, files_->others);
+  for (const auto& scratch : files_->scratches) all.scratch.push_back(scratch->path());
+  replace_files(all);
   std::vector<std::filesystem::path> written;
   for (const auto& file : files_->models) written.push_back(file->path());
   for (const auto& data : files_->data)
@@ -169,25 +208,25 @@ Staged stage(const Model& model, const std::filesystem::path& path, const SaveOp
   const Phase phase("writing");
   require_output(model, path);
   require_writable(model);
+  clear_leftovers(folder_of(path), is_in_use);  // first, as what is there may be kept
   TensorPlan plan;
-  auto data =
-      std::make_unique<DataFiles>(path, options.external == ExternalPolicy::kSingle ? options.location : std::string());
+  auto files = std::make_unique<Staged::Files>();
+  DataFiles& data =
+      files->add_data(path, options.external == ExternalPolicy::kSingle ? options.location : std::string());
   switch (options.external) {
     case ExternalPolicy::kKeep:
-      data->keep(model, plan);
+      data.keep(model, plan);
       break;
     case ExternalPolicy::kSingle:
-      data->gather(model, options.threshold, plan);
+      data.gather(model, options.threshold, plan);
       break;
     case ExternalPolicy::kInline:
       plan.inline_external = true;
       break;
   }
-  auto files = std::make_unique<Staged::Files>();
   files->models.push_back(std::make_unique<AtomicFile>(path));
   write(model, plan, *files->models.back());
-  data->write();
-  files->data.push_back(std::move(data));
+  data.write();
   return Staged(std::move(files));
 }
 
@@ -234,17 +273,17 @@ bool wants_data_file(const Model& model, const SaveOptions& options, const Tenso
 
 Staged stage_together(std::span<const SavedModel> models, const SaveOptions& options) {
   const Phase phase("writing");
+  clear_leftovers(folder_of(models.front().path), is_in_use);
   const CommonData common(models);
   auto files = std::make_unique<Staged::Files>();
-  DataFiles& shared = *files->data.emplace_back(std::make_unique<DataFiles>(models.front().path, options.location));
+  DataFiles& shared = files->add_data(models.front().path, options.location);
   for (const SavedModel& saved : models) {
     require_output(*saved.model, saved.path);
     require_writable(*saved.model);
     TensorPlan plan;
     shared.gather(*saved.model, options.threshold, plan, [&](const Tensor& tensor) { return common.has(tensor); });
     if (wants_data_file(*saved.model, options, plan)) {
-      files->data.push_back(std::make_unique<DataFiles>(saved.path, std::string()));
-      files->data.back()->gather(*saved.model, options.threshold, plan);
+      files->add_data(saved.path, {}).gather(*saved.model, options.threshold, plan);
     }
     files->models.push_back(std::make_unique<AtomicFile>(saved.path));
     write(*saved.model, plan, *files->models.back());
