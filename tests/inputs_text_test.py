@@ -137,12 +137,15 @@ def test_a_library_that_hangs_or_crashes_is_an_error(thaw, tmp_path, how, told):
     else:
         thaw(*call, env=environment, code=0)
         assert np.load(tmp_path / "in.npz")["input_ids"].tolist() == [[5]]
-    assert not list(tmp_path.glob("thaw-tokenizer-*"))
+    assert not list(tmp_path.glob(".thaw-*"))
 
 
 def test_nothing_is_left_behind(thaw, tmp_path):
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     (tmp_path / "made").mkdir()
+    killed = tmp_path / ".thaw-0123456789abcdef.tmp"  # what a killed call has left
+    killed.mkdir()
+    (killed / "tokenizer.json").symlink_to(TOKENIZER / "tokenizer.json")
     command = [thaw.path, "inputs", "--for", TOKENIZER, "--text", "words", "-o", tmp_path / "made" / "in.npz"]
     subprocess.run([str(part) for part in command], env=environment, check=True, capture_output=True)
     assert [path.name for path in tmp_path.iterdir()] == ["made"]

@@ -13,7 +13,9 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -111,7 +113,11 @@ bool drop_data(const std::vector<Listed>& files, const fs::path& folder, const I
       all = false;
       continue;
     }
-    if (in_use(path) || is_held(folder, file.name, mine)) continue;
+    if (in_use(path)) continue;
+    if (is_held(folder, file.name, mine)) {  // who holds it may come to no end either
+      all = false;
+      continue;
+    }
     ReadFiles::forget(path);
     all = ::unlink(path.c_str()) == 0 && all;
   }
@@ -175,7 +181,7 @@ void remove_flat(const fs::path& folder) {
   ::rmdir(folder.c_str());
 }
 
-void clear(const fs::path& path, const InUse& in_use) {
+void clear(const fs::path& path, const InUse& in_use, const std::vector<fs::path>& mine) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat info{};
   if (!file || ::fstat(file.get(), &info) != 0 || info.st_uid != ::geteuid() || !lock_now(file.get())) return;
@@ -183,7 +189,7 @@ void clear(const fs::path& path, const InUse& in_use) {
     ::unlink(path.c_str());
   } else if (is_temporary_name(path.filename().string(), Temporary::kFolderToBe)) {
     remove_flat(path);
-  } else if (S_ISDIR(info.st_mode) && undo(path, path.parent_path(), in_use)) {
+  } else if (S_ISDIR(info.st_mode) && undo(path, path.parent_path(), in_use, mine)) {
     std::error_code none;
     fs::remove_all(path, none);
   }
@@ -224,17 +230,29 @@ bool is_within(const fs::path& path, const fs::path& folder) {
   return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
+// As far as one has any: no lists of who may do what, the label that the system gives, the flags that chattr shows.
+bool have_same_attributes(int made, int there) {
+  constexpr std::string_view kLabel("security.selinux\0", 17);
+  char names[256], label[256], wanted[256];
+  const ssize_t size = ::flistxattr(there, names, sizeof names);
+  if (size < 0 && errno != ENOTSUP) return false;
+  if (size > 0 && std::string_view(names, static_cast<size_t>(size)) != kLabel) return false;
+  const ssize_t is = ::fgetxattr(made, kLabel.data(), label, sizeof label),
+                was = ::fgetxattr(there, kLabel.data(), wanted, sizeof wanted);
+  if (is != was || (is > 0 && std::memcmp(label, wanted, static_cast<size_t>(is)) != 0)) return false;
+  int flags = 0, wanted_flags = 0;
+  constexpr int kOfItsSize = FS_INDEX_FL;
+  const bool has_flags = ::ioctl(there, FS_IOC_GETFLAGS, &wanted_flags) == 0;
+  return !has_flags || (::ioctl(made, FS_IOC_GETFLAGS, &flags) == 0 && ((flags ^ wanted_flags) & ~kOfItsSize) == 0);
+}
+
 // Whether a folder that is made now can be what this one is to all who may use it.
 bool can_stand_for(int made, int there) {
   struct stat is{}, was{};
   if (::fstat(made, &is) != 0 || ::fstat(there, &was) != 0 || is.st_uid != was.st_uid || is.st_dev != was.st_dev)
     return false;
-  char attributes[256];
-  const ssize_t size = ::flistxattr(there, attributes, sizeof attributes);
-  constexpr std::string_view kLabel("security.selinux\0", 17);  // which the system gives
-  if (size > 0 && std::string_view(attributes, static_cast<size_t>(size)) != kLabel) return false;
-  if (size < 0 && errno != ENOTSUP) return false;
-  return (is.st_gid == was.st_gid || ::fchown(made, static_cast<uid_t>(-1), was.st_gid) == 0) &&
+  return have_same_attributes(made, there) &&
+         (is.st_gid == was.st_gid || ::fchown(made, static_cast<uid_t>(-1), was.st_gid) == 0) &&
          ::fchmod(made, was.st_mode & 07777) == 0;
 }
 
@@ -388,6 +406,12 @@ void replace_in_order(const Replacement& with, const fs::path& folder, const std
   if (!drop_data(goes, folder, with.in_use, with.scratch)) scratch.leave();
 }
 
+void clear_all(const fs::path& folder, const InUse& in_use, const std::vector<fs::path>& mine) {
+  const fs::path there = folder.empty() ? fs::path(".") : folder;
+  for (const std::string& name : names_in(there))
+    if (is_ours(name) || name == kLockFile) clear(there / name, in_use, mine);
+}
+
 }  // namespace
 
 void replace_files(const Replacement& with) {
@@ -403,15 +427,13 @@ void replace_files(const Replacement& with) {
     const Swapped swapped = swap.try_it(folder);
     if (swapped == Swapped::kNotFlushed) not_flushed(folder);
     if (swapped == Swapped::kYes) return;
-    return replace_in_order(with, folder, obsolete);  // while the swap holds the files
+    replace_in_order(with, folder, obsolete);  // while the swap holds the files
+  } else {
+    replace_in_order(with, folder, obsolete);
   }
-  replace_in_order(with, folder, obsolete);
+  clear_all(folder, with.in_use, with.scratch);  // what others left that these files might have been made with
 }
 
-void clear_leftovers(const fs::path& folder, const InUse& in_use) {
-  const fs::path there = folder.empty() ? fs::path(".") : folder;
-  for (const std::string& name : names_in(there))
-    if (is_ours(name) || name == kLockFile) clear(there / name, in_use);
-}
+void clear_leftovers(const fs::path& folder, const InUse& in_use) { clear_all(folder, in_use, {}); }
 
 }  // namespace thaw

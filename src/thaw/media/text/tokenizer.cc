@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <iterator>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
 #include "thaw/core/json_file.h"
 #include "thaw/core/mapped_file.h"
+#include "thaw/core/replace_files.h"
+#include "thaw/core/scratch_folder.h"
 #include "thaw/media/text/normalize.h"
 #include "thaw/run/tokenize.h"
 
@@ -69,27 +68,24 @@ bool has_own_template(const fs::path& checkpoint) {
 // A folder of links that goes away: the library opens a tokenizer beside a genai_config.json, which checkpoints lack.
 class Tokenizer::LinkedFolder {
  public:
-  explicit LinkedFolder(const fs::path& checkpoint) {
-    std::string name = (fs::temp_directory_path() / "thaw-tokenizer-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw Error(ErrorCode::kCannotWrite,
-                  {.what = fmt::format("no folder can be made: {}", std::strerror(errno)), .where = name});
-    path_ = name;
-    for (const char* file : kTokenizerFiles) fs::create_symlink(fs::absolute(checkpoint / file), path_ / file);
-    std::ofstream(path_ / "genai_config.json")
-        << R"({"model": {"type": "qwen2", "context_length": 1, "vocab_size": 1, "bos_token_id": 0, "eos_token_id": 0,)"
-        << R"( "pad_token_id": 0, "decoder": {}}, "search": {}})";
+  explicit LinkedFolder(const fs::path& checkpoint) : scratch_(cleared_temporary_folder()) {
+    for (const char* file : kTokenizerFiles) fs::create_symlink(fs::absolute(checkpoint / file), path() / file);
+    AtomicFile config(path() / "genai_config.json");
+    config.write(
+        R"({"model": {"type": "qwen2", "context_length": 1, "vocab_size": 1, "bos_token_id": 0, "eos_token_id": 0,)"
+        R"( "pad_token_id": 0, "decoder": {}}, "search": {}})");
+    config.place();
   }
-  LinkedFolder(const LinkedFolder&) = delete;
-  LinkedFolder& operator=(const LinkedFolder&) = delete;
-  ~LinkedFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  const fs::path& path() const { return path_; }
+  const fs::path& path() const { return scratch_.path(); }
 
  private:
-  fs::path path_;
+  static fs::path cleared_temporary_folder() {
+    fs::path folder = fs::temp_directory_path();
+    clear_leftovers(folder);
+    return folder;
+  }
+
+  ScratchFolder scratch_;
 };
 
 Tokenizer::Tokenizer(fs::path checkpoint) : checkpoint_(std::move(checkpoint)) {
