@@ -259,8 +259,7 @@ def test_the_old_or_the_new(thaw, shim, start_of, place_of, call, place, how):
         again = called()
         assert again.returncode in (0, 1) and results(folder) == after, (where, again.stderr, sorted(files_in(folder)))
         files = files_in(folder)
-        if call != "fix in place":  # there may be nothing left to write
-            assert not any(map(is_left, files)) and len(files) == len(all_files), (where, sorted(files))
+        assert not any(map(is_left, files)) and len(files) == len(all_files), (where, sorted(files))
     assert seen and (how != "kill" or every > 1 or seen == {"old", "new"}), seen
 
 

@@ -9,6 +9,7 @@
 #include "thaw/confirm/as_written.h"
 #include "thaw/core/error.h"
 #include "thaw/core/read_files.h"
+#include "thaw/ir/wire/leftovers.h"
 #include "thaw/rewrite/rename_sizes.h"
 
 namespace thaw::verbs {
@@ -17,6 +18,7 @@ void require_output(const ir::Model& read, const Output& output) {
   rewrite::require_renames(output.rename);
   if (output.path.empty()) return;
   ir::require_output(read, output.path);
+  ir::clear_leftovers(output.path.parent_path());  // here, as it may be that nothing is written
   std::error_code failed;
   if (output.in_place) ReadFiles::release(output.path);
   if (output.in_place || !std::filesystem::equivalent(read.path, output.path, failed) || failed) return;
@@ -56,8 +58,9 @@ Published publish_tried(std::span<ir::Model* const> results, std::span<const std
                         const Trial& trial, ir::Staged* staged) {
   std::vector<AsWritten> tried;
   for (size_t i = 0; i < results.size(); ++i) {
-    tried.push_back(staged ? try_staged(*results[i], *staged, i, paths[i], trial)
-                           : trial.is_checked ? try_result(*results[i], trial, {}, paths[i]) : AsWritten());
+    tried.push_back(staged             ? try_staged(*results[i], *staged, i, paths[i], trial)
+                    : trial.is_checked ? try_result(*results[i], trial, {}, paths[i])
+                                       : AsWritten());
     if (!tried.back().reason.empty() && results.size() > 1)
       tried.back().reason = fmt::format("{}: {}", paths[i].filename().string(), tried.back().reason);
     if (tried.back().is_refused()) break;

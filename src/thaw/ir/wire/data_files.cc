@@ -13,7 +13,6 @@
 #include "thaw/ir/data/external_data.h"
 #include "thaw/ir/data/tensor_decode.h"
 #include "thaw/ir/data/tensor_source.h"
-#include "thaw/ir/wire/names_data.h"
 
 namespace thaw::ir {
 namespace {
@@ -50,22 +49,6 @@ void write_made(const Tensor& tensor, AtomicFile& file) {
 }
 
 }  // namespace
-
-bool is_in_use(const std::filesystem::path& data) {
-  const ReadFiles::Pause looking;
-  const std::filesystem::path folder = data.has_parent_path() ? data.parent_path() : std::filesystem::path(".");
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() != ".onnx" || !may_name_data_files(entry.path())) continue;
-    try {
-      for (const std::filesystem::path& used : data_files_of(*load(entry.path())))
-        if (same_file(used, data)) return true;
-    } catch (const Error&) {
-      return true;
-    }
-  }
-  return static_cast<bool>(error);
-}
 
 DataFiles::DataFiles(const std::filesystem::path& model, std::string name, GetScratch scratch)
     : folder_(model.has_parent_path() ? model.parent_path() : std::filesystem::path(".")),

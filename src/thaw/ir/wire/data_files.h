@@ -70,7 +70,4 @@ class DataFiles {
   std::vector<std::unique_ptr<AtomicFile>> files_;
 };
 
-// Whether a model file beside that data file refers to it, or cannot be read: who knows then.
-bool is_in_use(const std::filesystem::path& data);
-
 }  // namespace thaw::ir

@@ -17,6 +17,7 @@
 #include "thaw/ir/graph/graph_storage.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/ir/wire/data_files.h"
+#include "thaw/ir/wire/leftovers.h"
 #include "thaw/ir/wire/names_data.h"
 #include "thaw/ir/wire/writer.h"
 
@@ -208,7 +209,7 @@ Staged stage(const Model& model, const std::filesystem::path& path, const SaveOp
   const Phase phase("writing");
   require_output(model, path);
   require_writable(model);
-  clear_leftovers(folder_of(path), is_in_use);  // first, as what is there may be kept
+  clear_leftovers(folder_of(path));  // first, as what is there may be kept
   TensorPlan plan;
   auto files = std::make_unique<Staged::Files>();
   DataFiles& data =
@@ -273,7 +274,7 @@ bool wants_data_file(const Model& model, const SaveOptions& options, const Tenso
 
 Staged stage_together(std::span<const SavedModel> models, const SaveOptions& options) {
   const Phase phase("writing");
-  clear_leftovers(folder_of(models.front().path), is_in_use);
+  clear_leftovers(folder_of(models.front().path));
   const CommonData common(models);
   auto files = std::make_unique<Staged::Files>();
   DataFiles& shared = files->add_data(models.front().path, options.location);
