@@ -106,6 +106,10 @@ void Journal::fail() const {
                .next = "--resume goes on from here"});
 }
 
+void Journal::flush() const {
+  if (file_ && ::fsync(file_.get()) != 0 && errno != EINVAL) fail();
+}
+
 const UnitError* Journal::find(size_t unit, size_t precision) const {
   const auto at = known_.find({unit, precision});
   return at == known_.end() ? nullptr : &at->second;

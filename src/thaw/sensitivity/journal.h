@@ -23,6 +23,8 @@ class Journal {
   // What stands there of a unit in a precision; null where nothing does. Whose `out` is empty, of that nothing stands there.
   const UnitError* find(size_t unit, size_t precision) const;
   void add(const UnitError& error, Part part);
+  // To the disk, once all is there.
+  void flush() const;
 
  private:
   [[noreturn]] void fail() const;

@@ -148,6 +148,7 @@ class Run {
       }
       measure_all(*base, p, std::move(all));
     }
+    journal_->flush();
     report_.samples = kept_.names();
     for (const UnitError& error : report_.errors) {
       report_.measured += error.status == UnitStatus::kMeasured;
