@@ -137,18 +137,45 @@ def test_loads_of_one_call_have_one_time(thaw, save, tmp_path, verb):
         assert run.returncode != 0 and f"after {seconds:g} s of the call" in run.stdout + run.stderr, run
 
 
-def test_runs_of_one_call_have_one_time(thaw, save):
-    """Each run ends in time, all of them do not; and those that are left are not begun."""
+def turning(nodes, constants, last, turns, dims):
+    """Nodes, and behind the last value a Loop of so many turns."""
     body = helper.make_graph([helper.make_node("Identity", ["go"], ["again"]), helper.make_node("Add", ["v", "one"], ["w"])], "body",
                              [value("i", INT64, []), value("go", BOOL, []), value("v", F, None)], [value("again", BOOL, []), value("w", F, None)])
-    path = save(model([helper.make_node("Loop", ["turns", "true", "x"], ["y"], body=body)], [value("x", F, ["n", 4])], [value("y", F, None)],
-                      [("true", np.array(True)), ("one", np.float32(1)), ("turns", np.array(300_000, np.int64))]))
+    return model([*nodes, helper.make_node("Loop", ["turns", "true", last], ["y"], body=body)], [value("x", F, dims)], [value("y", F, None)],
+                 [*constants, ("true", np.array(True)), ("one", np.float32(1)), ("turns", np.array(turns, np.int64))])
+
+
+def test_runs_of_one_call_have_one_time(thaw, save):
+    """Each run ends in time, all of them do not; and those that are left are not begun."""
+    path = save(turning([], [], "x", 300_000, ["n", 4]))
     _, once = waited(lambda: thaw("run", path, "--sizes", "n=2", code=0))
     seconds = round(2 * once + 0.5, 2)
     sizes = "|".join(str(n) for n in range(1, 41))
     run, took = waited(lambda: thaw("verify", path, "--against", path, "--sweep", f"n={sizes}", "--timeout", seconds, code=1))
     assert took < seconds + max(1, 0.1 * seconds) + 2, (took, once)
     assert "after" in run.stdout and "of the call" in run.stdout and "n=1  agrees" in run.stdout, run.stdout
+
+
+def test_sensitivity_ends_with_its_time_and_goes_on_where_it_was(thaw, save, tmp_path):
+    """What was not asked for any more is no failure of the nodes."""
+    rng = np.random.default_rng(0)
+    nodes = [helper.make_node("MatMul", [f"h{i}" if i else "x", f"w{i}"], [f"h{i + 1}"], name=f"n{i}") for i in range(8)]
+    weights = [(f"w{i}", (rng.standard_normal((32, 32)) / 6).astype(np.float32)) for i in range(8)]
+    path = save(turning(nodes, weights, "h8", 60_000, [2, 32]))
+    (tmp_path / "data").mkdir()
+    np.savez(tmp_path / "data" / "0.npz", x=rng.standard_normal((2, 32)).astype(np.float32))
+    call = ["sensitivity", path, "--data", tmp_path / "data", "--to", "int4", "--no-optimize"]
+    _, took = waited(lambda: thaw(*call, "-o", tmp_path / "whole", code=0))
+    units = json.loads((tmp_path / "whole" / "report.json").read_text())["units"]
+    for share in (0.4, 0.8):
+        out = tmp_path / f"report {share}"
+        run = thaw(*call, "-o", out, "--timeout", round(share * took, 2), code={0, 2})
+        assert "of the call" in run.stderr or run.returncode == 0, run
+        assert not (out / "report.json").exists() or run.returncode == 0
+        assert '"why"' not in (out / "measured.jsonl").read_text()
+        thaw(*call, "-o", out, "--resume", code=0)
+        report = json.loads((out / "report.json").read_text())
+        assert report["failed"] == 0 and report["units"] == units
 
 
 @pytest.mark.parametrize("call", [["check"], ["optimize", "--no-check", "-o", "out.onnx"]], ids=lambda call: call[0])

@@ -62,6 +62,11 @@ std::optional<Time> CallClock::end() {
   return after_seconds(all.calls.empty() ? std::chrono::steady_clock::now() : all.calls.back().begun, seconds);
 }
 
+bool CallClock::is_over() {
+  const std::optional<Time> at = end();
+  return at && std::chrono::steady_clock::now() >= *at;
+}
+
 Time after_seconds(Time begin, double seconds) {
   constexpr double kMost = 1e8;
   const std::chrono::duration<double> left(std::min(seconds, kMost));

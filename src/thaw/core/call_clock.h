@@ -20,6 +20,8 @@ class CallClock {
   // When the call that this thread works for must be over; nullopt: whenever. A thread that began none works for the call that began
   // last; where there is none, what it asks for is a call by itself.
   static std::optional<Time> end();
+  // What fails now says nothing of what failed: who notes failures one by one ends instead.
+  static bool is_over();
 };
 
 // So long from `begin`, at most some years.

@@ -119,8 +119,7 @@ Deadline deadline_of_request() {
 }
 
 void require_time(const std::string& where) {
-  const Deadline end = CallClock::end();
-  if (!end || std::chrono::steady_clock::now() < *end) return;
+  if (!CallClock::is_over()) return;
   throw RunTimedOut({.what = "ONNX Runtime was not asked " + past_time().after,
                      .where = where,
                      .expected = past_time().expected,
@@ -128,8 +127,7 @@ void require_time(const std::string& where) {
 }
 
 PastTime past_time() {
-  const Deadline end = CallClock::end();
-  if (end && std::chrono::steady_clock::now() >= *end)
+  if (CallClock::is_over())
     return {.after = fmt::format("after {:g} s of the call", limits().timeout),
             .expected = "a call that ends within --timeout"};
   const double seconds = limits().run_timeout > 0 ? limits().run_timeout : limits().timeout;
