@@ -1,6 +1,11 @@
 """--help lists every verb, and every verb explains itself with an example that starts as its usage does."""
 
+import json
 import re
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 from conftest import SOURCE
 
@@ -47,3 +52,30 @@ def test_every_option_is_described(thaw):
         options = set(re.findall(r"(--[a-z-]+)", thaw(verb, "--help").stdout.split("\nOptions\n")[1].split("\nExample")[0]))
         missing = {option for option in options - common if not re.search(rf"{option}\b", section[0])}
         assert not missing, f"docs/cli.md, thaw {verb}: {missing}"
+
+
+def test_the_help_is_in_the_order_of_the_tasks(thaw):
+    text = thaw("--help", code=0).stdout
+    tasks = ["Inspect", "Make dynamic", "Optimize and quantize", "Deploy", "Run and compare"]
+    assert [line for line in text.splitlines() if line in tasks] == tasks
+
+
+def test_a_verb_by_a_peers_name(thaw):
+    for name, verb in (("quantize", "convert"), ("simplify", "optimize"), ("extract", "split"), ("surgeon", "fix"), ("export", "lift")):
+        line = thaw.error(name, "model.onnx")
+        assert f"there is no verb '{name}'" in line and f"`thaw {verb}`" in line
+
+
+@pytest.mark.parametrize("given, word", [("FP16", "f16"), ("float16", "f16"), ("half", "f16"), ("BFloat16", "bf16"), ("INT4", "int4"), ("INT8_BLOCKS", "int8-blocks")])
+def test_types_as_people_write_them(thaw, save, tmp_path, given, word):
+    weight = numpy_helper.from_array(np.random.default_rng(0).standard_normal((64, 64), dtype=np.float32), "w")
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"], name="n")], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 64])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 64])], [weight])
+    model = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10))
+    for name, text in (("given", given), ("word", word)):
+        thaw("convert", model, "--to", text, "-o", tmp_path / f"{name}.onnx", "--no-check", code=0)
+        (tmp_path / f"{name}.json").write_text(json.dumps({"default": {"to": text}}))
+        thaw("convert", model, "--plan", tmp_path / f"{name}.json", "-o", tmp_path / f"{name}_plan.onnx", "--no-check", code=0)
+    for end in ("", "_plan"):
+        assert (tmp_path / f"given{end}.onnx").read_bytes() == (tmp_path / f"word{end}.onnx").read_bytes()

@@ -59,12 +59,51 @@ int fail(const Error& error, bool json) {
   return kWrong;
 }
 
+// What other tools call what a verb does.
+struct PeerName {
+  std::string_view name, verbs;
+};
+constexpr PeerName kPeerNames[] = {
+    {"quantize", "`thaw convert`"},
+    {"quantise", "`thaw convert`"},
+    {"calibrate", "`thaw convert --data`"},
+    {"simplify", "`thaw optimize`"},
+    {"slim", "`thaw optimize`"},
+    {"fold", "`thaw optimize`"},
+    {"extract", "`thaw split`"},
+    {"cut", "`thaw split`"},
+    {"surgeon", "`thaw split`, `thaw fix` or `thaw pin`"},
+    {"sanitize", "`thaw fix`"},
+    {"repair", "`thaw fix`"},
+    {"export", "`thaw build`, of a checkpoint, or `thaw lift`, of static exports,"},
+    {"shapes", "`thaw inspect`"},
+    {"infer", "`thaw inspect`"},
+    {"show", "`thaw inspect`"},
+    {"info", "`thaw inspect`"},
+    {"lint", "`thaw check`"},
+    {"validate", "`thaw check`"},
+    {"compare", "`thaw verify`, of numbers, or `thaw diff`, of graphs,"},
+    {"test", "`thaw verify`"},
+    {"make_dynamic", "`thaw fix` or `thaw lift`"},
+    {"dynamic", "`thaw fix` or `thaw lift`"},
+    {"static", "`thaw pin`"},
+    {"freeze", "`thaw pin`"},
+    {"generate", "`thaw inputs`, of inputs,"},
+    {"preprocess", "`thaw inputs`"},
+};
+
 const Verb& find_verb(std::string_view name) {
   std::vector<std::string_view> known;
   for (const Verb& verb : given_verbs) {
     if (verb.name == name) return verb;
     known.push_back(verb.name);
   }
+  const auto peer = std::ranges::find(kPeerNames, name, &PeerName::name);
+  if (peer != std::end(kPeerNames))
+    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("there is no verb '{}'", name),
+                                              .where = {},
+                                              .expected = {},
+                                              .next = fmt::format("{} does that; see `thaw --help`", peer->verbs)});
   const bool option = name.starts_with("-");
   if (option) known = {"--help", "--version"};
   throw Error(ErrorCode::kInvalidArgument,

@@ -14,6 +14,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/suggest.h"
+#include "thaw/core/type_word.h"
 
 namespace thaw::cli {
 namespace {
@@ -220,7 +221,8 @@ void Options::choose(const std::string& name, std::vector<std::string> words, st
                      const std::string& help) {
   const std::string type = fmt::format("{}", fmt::join(words, "|"));
   const auto read = [name, type, words = std::move(words), take = std::move(take)](const std::string& given) {
-    const auto at = std::ranges::find(words, given);
+    auto at = std::ranges::find(words, given);
+    if (at == words.end()) at = std::ranges::find(words, type_word(given));
     const std::vector<std::string_view> known(words.begin(), words.end());
     if (at == words.end())
       refuse(fmt::format("{} takes {}, not '{}'{}", name, type, given, did_you_mean(given, known)));

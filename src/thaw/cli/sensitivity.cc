@@ -14,6 +14,7 @@
 #include "thaw/cli/verb.h"
 #include "thaw/core/error.h"
 #include "thaw/core/suggest.h"
+#include "thaw/core/type_word.h"
 
 namespace thaw::cli {
 namespace {
@@ -32,7 +33,8 @@ constexpr std::string_view kMerge = "merge";
 std::vector<PrecisionOptions> precisions_of(const SensitivityArguments& arguments) {
   std::vector<PrecisionOptions> precisions;
   for (const std::string& name : arguments.to) {
-    const auto at = std::ranges::find(number_formats(), name, &std::pair<std::string_view, NumberFormat>::first);
+    const auto at =
+        std::ranges::find(number_formats(), type_word(name), &std::pair<std::string_view, NumberFormat>::first);
     if (at == number_formats().end()) {
       std::vector<std::string_view> known;
       for (const auto& [word, format] : number_formats()) known.push_back(word);

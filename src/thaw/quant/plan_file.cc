@@ -14,6 +14,7 @@
 #include "thaw/core/json_file.h"
 #include "thaw/core/printable.h"
 #include "thaw/core/suggest.h"
+#include "thaw/core/type_word.h"
 #include "thaw/quant/precisions.h"
 
 namespace thaw::quantizing {
@@ -41,9 +42,11 @@ class Entry {
     if (at == json_.end()) return;
     std::string list;
     for (const auto& [word, meaning] : words) list += (list.empty() ? "" : ", ") + std::string(word);
-    if (!at->is_string() || !words.contains(at->get_ref<const std::string&>()))
-      refuse(fmt::format("'{}' is {}", key, short_text(*at)), where_, "one of " + list);
-    to = words.at(at->get_ref<const std::string&>());
+    const std::string given = at->is_string() ? at->get<std::string>() : std::string();
+    auto found = words.find(given);
+    if (found == words.end()) found = words.find(type_word(given));
+    if (found == words.end()) refuse(fmt::format("'{}' is {}", key, short_text(*at)), where_, "one of " + list);
+    to = found->second;
   }
   template <std::integral T>
   void value(const char* key, T& to) {
