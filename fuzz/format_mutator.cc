@@ -125,47 +125,46 @@ size_t put_back(const Bytes& bytes, uint8_t* data, size_t most) {
   return size;
 }
 
+// One of so many kinds of change: the first is what the format is prone to, the second a piece again and again, the rest libFuzzer's.
+template <typename Prone>
+void mutate(Bytes& bytes, Random& random, size_t most, size_t kinds, const Prone& prone) {
+  switch (below(random, kinds)) {
+    case 0:
+      return prone();
+    case 1:
+      return repeat_piece(bytes, random, most);
+    default:
+      return change(bytes, most);
+  }
+}
+
+// Brackets in brackets, long numbers, names that are none.
+void insert_many(Bytes& bytes, Random& random, size_t most) {
+  constexpr std::array<std::string_view, 14> kPieces{
+      "[",           "{\"a\":",     "[[[[[[[[", "]",     "}",       "1e400", "-0", "18446744073709551616",
+      "\"\\ud800\"", "\"\\u0000\"", "[],",      "null,", "\"\":1,", "4e42"};
+  const std::string_view piece = kPieces[below(random, kPieces.size())];
+  Bytes many;
+  for (size_t times = size_t{1} << below(random, 12); times > 0 && bytes.size() + many.size() + piece.size() <= most;
+       --times)
+    many.insert(many.end(), piece.begin(), piece.end());
+  bytes.insert(bytes.begin() + static_cast<ptrdiff_t>(below(random, bytes.size() + 1)), many.begin(), many.end());
+}
+
 }  // namespace
 
 size_t mutate_file(uint8_t* data, size_t size, size_t most, unsigned seed) {
   Random random(seed);
   Bytes bytes(data, data + size);
-  switch (below(random, 4)) {
-    case 0:
-      write_extreme(bytes, random);
-      break;
-    case 1:
-      repeat_piece(bytes, random, most);
-      break;
-    default:
-      change(bytes, most);
-  }
+  mutate(bytes, random, most, 4, [&] { write_extreme(bytes, random); });
   if (below(random, 8) != 0) seal(bytes);
   return put_back(bytes, data, most);
 }
 
 size_t mutate_text(uint8_t* data, size_t size, size_t most, unsigned seed) {
-  constexpr std::array<std::string_view, 14> kPieces{
-      "[",           "{\"a\":",     "[[[[[[[[", "]",     "}",       "1e400", "-0", "18446744073709551616",
-      "\"\\ud800\"", "\"\\u0000\"", "[],",      "null,", "\"\":1,", "4e42"};
   Random random(seed);
   Bytes bytes(data, data + size);
-  switch (below(random, 3)) {
-    case 0: {
-      const std::string_view piece = kPieces[below(random, kPieces.size())];
-      Bytes many;
-      for (size_t times = size_t{1} << below(random, 12);
-           times > 0 && bytes.size() + many.size() + piece.size() <= most; --times)
-        many.insert(many.end(), piece.begin(), piece.end());
-      bytes.insert(bytes.begin() + static_cast<ptrdiff_t>(below(random, bytes.size() + 1)), many.begin(), many.end());
-      break;
-    }
-    case 1:
-      repeat_piece(bytes, random, most);
-      break;
-    default:
-      change(bytes, most);
-  }
+  mutate(bytes, random, most, 3, [&] { insert_many(bytes, random, most); });
   return put_back(bytes, data, most);
 }
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/folder_of.h"
 #include "thaw/core/hold_signals.h"
 #include "thaw/core/mapped_file.h"
 #include "thaw/core/read_files.h"
@@ -41,7 +42,7 @@ void AtomicFile::fail(const char* what) const {
 }
 
 AtomicFile::AtomicFile(const std::filesystem::path& path, Existing existing) : path_(path), existing_(existing) {
-  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path parent = folder_of(path);
   const std::string name = path.filename().string();
   folder_ = UniqueFd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_) fail("its folder cannot be opened");
@@ -266,7 +267,7 @@ void AtomicFile::refuse_place() const {
 
 // The folder of its path may be another than the one that was there: another call has replaced it.
 void AtomicFile::find_folder() {
-  const std::filesystem::path parent = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path parent = folder_of(path_);
   struct stat known{}, there{};
   if (::fstat(folder_.get(), &known) == 0 && ::stat(parent.c_str(), &there) == 0 && known.st_dev == there.st_dev &&
       known.st_ino == there.st_ino)
@@ -300,7 +301,7 @@ void AtomicFile::publish() {
   flush();
   ReadFiles::require_unchanged();
   find_folder();
-  clear_leftovers(path_.parent_path());
+  clear_leftovers(folder_of(path_));
   place();
   flush_folder();
 }

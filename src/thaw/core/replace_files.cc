@@ -22,6 +22,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/file_state.h"
 #include "thaw/core/folder_lock.h"
+#include "thaw/core/folder_of.h"
 #include "thaw/core/hold_signals.h"
 #include "thaw/core/read_files.h"
 #include "thaw/core/scratch_folder.h"
@@ -36,10 +37,6 @@ constexpr const char* kOld = "old";    // entries that were set aside
 constexpr const char* kList = "list";  // what is put in place, and what goes
 constexpr uintmax_t kLongestList = uintmax_t{16} << 20;
 constexpr size_t kMostCarried = 256;  // files of others that a new folder is given
-
-fs::path folder_of(const AtomicFile& file) {
-  return file.path().has_parent_path() ? file.path().parent_path() : fs::path(".");
-}
 
 std::optional<FileState> state_at(const fs::path& path) {
   return state_of(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW);
@@ -417,7 +414,7 @@ void clear_all(const fs::path& folder, const InUse& in_use, const std::vector<fs
 void replace_files(const Replacement& with) {
   for (AtomicFile* file : with.data) file->flush();
   for (AtomicFile* file : with.entries) file->flush();
-  const fs::path folder = folder_of(*with.entries.front());
+  const fs::path folder = folder_of(with.entries.front()->path());
   const FolderLock alone(folder);
   clear_leftovers(folder, with.in_use);
   ReadFiles::require_unchanged();

@@ -51,11 +51,8 @@ void write_checked(JsonWriter& json, const CheckedFile& file) {
   json.member("model", file.report.model);
   if (file.error) return report::write_error(json, *file.error);
   report::write_findings(json, file.report.findings);
-  if (!file.report.turned_off.empty()) {
-    std::map<std::string, size_t> counts;
-    for (const Finding& finding : file.report.turned_off) ++counts[finding.code];
-    report::write_map(json, "turned_off", counts, report::kLine);
-  }
+  if (!file.report.turned_off.empty())
+    report::write_map(json, "turned_off", report::counts_by_rule(file.report.turned_off), report::kLine);
   if (file.report.default_weights > 0) json.member("default_weights", file.report.default_weights);
   if (!file.report.is_proven) return;
   const SizeProof& proof = file.report.proof;

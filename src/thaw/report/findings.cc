@@ -1,7 +1,6 @@
 #include "thaw/report/findings.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <unordered_map>
 
@@ -184,11 +183,16 @@ std::vector<std::string> told(const CheckSettings& settings) {
   return sentences;
 }
 
-std::string by_rule(std::span<const Finding> findings) {
+std::map<std::string_view, size_t> counts_by_rule(std::span<const Finding> findings) {
   std::map<std::string_view, size_t> counts;
   for (const Finding& finding : findings) ++counts[finding.code];
+  return counts;
+}
+
+std::string by_rule(std::span<const Finding> findings) {
   std::string text;
-  for (const auto& [code, n] : counts) text += fmt::format("{}{} ×{}", text.empty() ? "" : ", ", code, n);
+  for (const auto& [code, n] : counts_by_rule(findings))
+    text += fmt::format("{}{} ×{}", text.empty() ? "" : ", ", code, n);
   return text;
 }
 

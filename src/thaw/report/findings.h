@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,7 +58,8 @@ std::string findings_github(std::span<const CheckedModel> models, const CheckSet
 
 // What a file of settings had a say in, a sentence each; none where there was none.
 std::vector<std::string> told(const CheckSettings& settings);
-// How many findings of each rule: "THAW004 ×3, THAW010 ×1".
+// How many findings of each rule, and in words: "THAW004 ×3, THAW010 ×1".
+std::map<std::string_view, size_t> counts_by_rule(std::span<const Finding> findings);
 std::string by_rule(std::span<const Finding> findings);
 
 // Finding numbers, worst first, otherwise in the order given.

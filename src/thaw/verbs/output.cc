@@ -8,6 +8,7 @@
 
 #include "thaw/confirm/as_written.h"
 #include "thaw/core/error.h"
+#include "thaw/core/folder_of.h"
 #include "thaw/core/read_files.h"
 #include "thaw/ir/wire/leftovers.h"
 #include "thaw/rewrite/rename_sizes.h"
@@ -18,7 +19,7 @@ void require_output(const ir::Model& read, const Output& output) {
   rewrite::require_renames(output.rename);
   if (output.path.empty()) return;
   ir::require_output(read, output.path);
-  ir::clear_leftovers(output.path.parent_path());  // here, as it may be that nothing is written
+  ir::clear_leftovers(folder_of(output.path));  // here, as it may be that nothing is written
   std::error_code failed;
   if (output.in_place) ReadFiles::release(output.path);
   if (output.in_place || !std::filesystem::equivalent(read.path, output.path, failed) || failed) return;

@@ -9,6 +9,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/folder_lock.h"
+#include "thaw/core/folder_of.h"
 #include "thaw/core/read_files.h"
 #include "thaw/ir/data/external_data.h"
 #include "thaw/ir/data/tensor_decode.h"
@@ -51,7 +52,7 @@ void write_made(const Tensor& tensor, AtomicFile& file) {
 }  // namespace
 
 DataFiles::DataFiles(const std::filesystem::path& model, std::string name, GetScratch scratch)
-    : folder_(model.has_parent_path() ? model.parent_path() : std::filesystem::path(".")),
+    : folder_(folder_of(model)),
       name_(name.empty() ? model.filename().string() + ".data" : std::move(name)),
       scratch_(std::move(scratch)) {
   if (name_.find('/') != std::string::npos) {

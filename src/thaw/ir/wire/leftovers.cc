@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "thaw/core/error.h"
+#include "thaw/core/folder_of.h"
 #include "thaw/core/read_files.h"
 #include "thaw/core/replace_files.h"
 #include "thaw/ir/graph/model.h"
@@ -12,7 +13,7 @@ namespace thaw::ir {
 
 bool is_in_use(const std::filesystem::path& data) {
   const ReadFiles::Pause looking;
-  const std::filesystem::path folder = data.has_parent_path() ? data.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path folder = folder_of(data);
   std::error_code error, none;  // a path that is not there is no other's
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (entry.path().extension() != ".onnx" || !may_name_data_files(entry.path())) continue;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/folder_of.h"
 #include "thaw/core/mapped_file.h"
 #include "thaw/core/phase.h"
 #include "thaw/core/read_files.h"
@@ -148,7 +149,7 @@ std::unique_ptr<Model> load(const std::filesystem::path& path) {
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown)) throw Error(ErrorCode::kCannotRead, folder_instead_of_model(path));
   auto file = MappedFile::open(path);
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  const std::filesystem::path folder = folder_of(path);
   const std::span<const std::byte> bytes = file->bytes();
   if (bytes.empty()) {
     throw Error(ErrorCode::kInvalidFile, {.what = "is empty",

@@ -10,6 +10,7 @@
 
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
+#include "thaw/core/folder_of.h"
 #include "thaw/core/phase.h"
 #include "thaw/core/read_files.h"
 #include "thaw/core/replace_files.h"
@@ -97,10 +98,6 @@ void write(const Model& model, const TensorPlan& plan, AtomicFile& file) {
   FileSink sink(file);
   write(model, plan, encoder, sink);
   file.flush();
-}
-
-std::filesystem::path folder_of(const std::filesystem::path& file) {
-  return file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
 }
 
 // The data of the model that is there already; none where it cannot be read.
