@@ -178,7 +178,7 @@ void remove_flat(const fs::path& folder) {
   ::rmdir(folder.c_str());
 }
 
-void clear(const fs::path& path, const InUse& in_use, const std::vector<fs::path>& mine) {
+void clear(const fs::path& path, const InUse& in_use) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat info{};
   if (!file || ::fstat(file.get(), &info) != 0 || info.st_uid != ::geteuid() || !lock_now(file.get())) return;
@@ -186,7 +186,7 @@ void clear(const fs::path& path, const InUse& in_use, const std::vector<fs::path
     ::unlink(path.c_str());
   } else if (is_temporary_name(path.filename().string(), Temporary::kFolderToBe)) {
     remove_flat(path);
-  } else if (S_ISDIR(info.st_mode) && undo(path, path.parent_path(), in_use, mine)) {
+  } else if (S_ISDIR(info.st_mode) && undo(path, path.parent_path(), in_use)) {
     std::error_code none;
     fs::remove_all(path, none);
   }
@@ -403,12 +403,6 @@ void replace_in_order(const Replacement& with, const fs::path& folder, const std
   if (!drop_data(goes, folder, with.in_use, with.scratch)) scratch.leave();
 }
 
-void clear_all(const fs::path& folder, const InUse& in_use, const std::vector<fs::path>& mine) {
-  const fs::path there = folder.empty() ? fs::path(".") : folder;
-  for (const std::string& name : names_in(there))
-    if (is_ours(name) || name == kLockFile) clear(there / name, in_use, mine);
-}
-
 }  // namespace
 
 void replace_files(const Replacement& with) {
@@ -428,9 +422,17 @@ void replace_files(const Replacement& with) {
   } else {
     replace_in_order(with, folder, obsolete);
   }
-  clear_all(folder, with.in_use, with.scratch);  // what others left that these files might have been made with
+  // What others left, as these files might have been made with it. Nothing is held any more, and that is to be seen by who comes
+  // next: it clears the same, and each of two would leave it for the other's sake.
+  std::error_code none;
+  for (const fs::path& scratch : with.scratch) fs::remove_all(scratch, none);
+  clear_leftovers(folder, with.in_use);
 }
 
-void clear_leftovers(const fs::path& folder, const InUse& in_use) { clear_all(folder, in_use, {}); }
+void clear_leftovers(const fs::path& folder, const InUse& in_use) {
+  const fs::path there = folder.empty() ? fs::path(".") : folder;
+  for (const std::string& name : names_in(there))
+    if (is_ours(name) || name == kLockFile) clear(there / name, in_use);
+}
 
 }  // namespace thaw
