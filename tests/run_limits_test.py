@@ -121,11 +121,18 @@ def waited(what, *said):
     return what(*said), time.monotonic() - started_at
 
 
+@pytest.fixture(scope="module")
+def slow_to_load(thaw, tmp_path_factory):
+    """A model, and how long a call of one load takes: the least of several, as the machine may have been busy with something else."""
+    path = tmp_path_factory.mktemp("slow") / "model.onnx"
+    onnx.save(multiplied(20), path)
+    return path, min(waited(lambda: thaw("run", path, "--sizes", "n=2", code=0))[1] for _ in range(4))
+
+
 @pytest.mark.parametrize("verb", ["verify", "optimize", "pin"])
-def test_loads_of_one_call_have_one_time(thaw, save, tmp_path, verb):
+def test_loads_of_one_call_have_one_time(thaw, slow_to_load, tmp_path, verb):
     """The model loads within the time once, and no call takes it as often as it loads."""
-    path = save(multiplied(20))
-    _, once = waited(lambda: thaw("run", path, "--sizes", "n=2", code=0))
+    path, once = slow_to_load
     seconds = round(1.3 * once, 2)
     out = tmp_path / "out.onnx"
     call = {"verify": ["--against", path, "--sweep", "n=2|3"], "optimize": ["-o", out], "pin": ["--dims", "n=3", "-o", out]}[verb]
