@@ -13,7 +13,7 @@ help:
 	@echo 'make test     build, then every test'
 	@echo 'make demo     the main job on real models and a real photograph'
 	@echo 'make bench    figures against the peers, in one run'
-	@echo 'make lint     order of rooms, ruff, clang-format, clang-tidy'
+	@echo 'make lint     order of modules, ruff, clang-format, clang-tidy'
 	@echo 'make format   clang-format, applied'
 	@echo 'make asan     the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make fuzz     each fuzz target for FUZZ_SECONDS (60)'

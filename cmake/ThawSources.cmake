@@ -1,4 +1,4 @@
-# The library, the command, and the list of rooms that the tests go by.
+# The library, the command, and the list of modules that the tests go by.
 
 configure_file("${PROJECT_SOURCE_DIR}/cmake/version.h.in" "${PROJECT_BINARY_DIR}/generated/thaw/version.h" @ONLY)
 
@@ -35,27 +35,27 @@ set(thaw_cli_sources ${thaw_all_sources})
 list(FILTER thaw_cli_sources INCLUDE REGEX "/src/thaw/cli/")
 list(FILTER thaw_cli_sources EXCLUDE REGEX "_(test|testing)\\.cc$|/cli/main\\.cc$")
 
-# thaw_room(PATH OUT): the room a source belongs to, the first folder below src/thaw.
-function(thaw_room path out)
+# thaw_module(PATH OUT): the module a source belongs to, the first folder below src/thaw.
+function(thaw_module path out)
   file(RELATIVE_PATH relative "${PROJECT_SOURCE_DIR}/src/thaw" "${path}")
-  string(REGEX REPLACE "/.*" "" room "${relative}")
-  set(${out} "${room}" PARENT_SCOPE)
+  string(REGEX REPLACE "/.*" "" module "${relative}")
+  set(${out} "${module}" PARENT_SCOPE)
 endfunction()
 
-# thaw_unity(TARGET SOURCE...): the sources of a room are compiled in units of several files, for most of what a file costs is
-# the headers that all of them read. So no two sources of a room have helpers of the same name.
+# thaw_unity(TARGET SOURCE...): the sources of a module are compiled in units of several files, for most of what a file costs is
+# the headers that all of them read. So no two sources of a module have helpers of the same name.
 function(thaw_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  set(last_room "")
+  set(last_module "")
   foreach(source IN LISTS ARGN)
-    thaw_room("${source}" room)
-    if(NOT room STREQUAL last_room)
+    thaw_module("${source}" module)
+    if(NOT module STREQUAL last_module)
       set(place 0)
-      set(last_room "${room}")
+      set(last_module "${module}")
     endif()
     math(EXPR unit "${place} / ${THAW_UNITY_FILES}")
     math(EXPR place "${place} + 1")
-    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${room}_${unit}")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${module}_${unit}")
   endforeach()
 endfunction()
 
@@ -79,7 +79,7 @@ set_source_files_properties(${thaw_alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION 
 set(thaw_library_anchor "${PROJECT_SOURCE_DIR}/cmake/library_anchor.cc")
 set_source_files_properties("${thaw_library_anchor}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 
-# What the command, the tests, bench/ and fuzz/ are linked with: every room, with all its names.
+# What the command, the tests, bench/ and fuzz/ are linked with: every module, with all its names.
 add_library(thaw STATIC ${thaw_library_sources} "${thaw_schema_table}" ${thaw_library_anchor})
 target_include_directories(thaw PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
                                        "${PROJECT_BINARY_DIR}/generated")
@@ -87,7 +87,7 @@ target_compile_features(thaw PUBLIC cxx_std_20)
 set(thaw_dependencies fmt::fmt nlohmann_json::nlohmann_json TBB::tbb ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS}
                       utf8proc::utf8proc)
 target_link_libraries(thaw PUBLIC ${thaw_dependencies} ${thaw_image_archives} PRIVATE thaw_build_options thaw_onnxruntime_headers)
-set_target_properties(thaw PROPERTIES OUTPUT_NAME thaw_rooms CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+set_target_properties(thaw PROPERTIES OUTPUT_NAME thaw_modules CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 
 # libthaw.so, what others use (thaw::thaw): the same objects, of which it shows what include/thaw declares and nothing
 # of the libraries inside it.

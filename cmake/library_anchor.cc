@@ -1,2 +1,2 @@
-// Keeps a library target valid while none of its rooms has a source.
+// Keeps a library target valid while none of its modules has a source.
 namespace thaw {}

@@ -31,10 +31,10 @@ def test_a_fusion_takes_fewer_than_15_lines():
     assert len([line for line in first.splitlines() if line.strip() and not line.lstrip().startswith("//")]) < 15
 
 
-@pytest.mark.parametrize("room", ["fix", "optimize", "quant/int8"])
-def test_a_pass_is_in_the_file_of_its_name(room):
+@pytest.mark.parametrize("module", ["fix", "optimize", "quant/int8"])
+def test_a_pass_is_in_the_file_of_its_name(module):
     """So that a row of a list of passes tells where to look."""
-    home = SOURCE / "src" / "thaw" / room
+    home = SOURCE / "src" / "thaw" / module
     passes = re.findall(r"^(?:int|std::(?:span|vector)<.*>) (\w+)\(", (home / "passes.h").read_text(), re.M)
     sources = {path.stem: path.read_text() for path in home.rglob("*.cc")}
     assert len(passes) >= 3

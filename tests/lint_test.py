@@ -11,9 +11,9 @@ from conftest import SOURCE
 
 ROOMS = """# The design
 
-## Rooms
+## Modules
 
-| room | owns |
+| module | owns |
 |---|---|
 | `low/` | what others stand on |
 | `ops/onnx/` | operators |
@@ -56,8 +56,8 @@ def said_by(part, tree):
     return run.stderr.splitlines()
 
 
-def rooms(tree):
-    return said_by("lint_rooms.py", tree)
+def modules(tree):
+    return said_by("lint_modules.py", tree)
 
 
 def unused(tree):
@@ -68,68 +68,68 @@ def unused(tree):
 
 def test_this_checkout_keeps_the_order_of_rooms(tree):
     tree.root = SOURCE
-    assert rooms(tree) == []
+    assert modules(tree) == []
 
 
 def test_a_house_in_order_passes(tree):
-    assert rooms(tree) == []
+    assert modules(tree) == []
 
 
 def test_a_room_that_uses_one_below_it_is_named(tree):
     tree("low/deep/wrong.cc", '#include "thaw/high/high.h"\n')
-    assert rooms(tree) == ["src/thaw/low/deep/wrong.cc: low/ includes thaw/high/high.h, but high/ stands below it"]
+    assert modules(tree) == ["src/thaw/low/deep/wrong.cc: low/ includes thaw/high/high.h, but high/ stands below it"]
 
 
 def test_the_command_uses_the_library_and_no_room_behind_it(tree):
-    table = "".join(f"| `{room}/` | |\n" for room in ("core", "rewrite", "confirm", "report", "verbs", "cli"))
-    tree("docs/design.md", f"# The design\n\n## Rooms\n\n{table}\n## More\n")
-    for room in ("core", "rewrite", "report", "verbs"):
-        tree(f"{room}/{room}.h", "")
-    tree("cli/fine.cc", "".join(f'#include "thaw/{room}/{room}.h"\n' for room in ("core", "report", "verbs")))
+    table = "".join(f"| `{module}/` | |\n" for module in ("core", "rewrite", "confirm", "report", "verbs", "cli"))
+    tree("docs/design.md", f"# The design\n\n## Modules\n\n{table}\n## More\n")
+    for module in ("core", "rewrite", "report", "verbs"):
+        tree(f"{module}/{module}.h", "")
+    tree("cli/fine.cc", "".join(f'#include "thaw/{module}/{module}.h"\n' for module in ("core", "report", "verbs")))
     tree("confirm/fine.cc", '#include "thaw/core/core.h"\n')
     tree.root.joinpath("src/thaw/low/low.h").unlink()
     tree.root.joinpath("src/thaw/high/high.h").unlink()
     tree.root.joinpath("src/thaw/ops/onnx/some.cc").unlink()
-    assert rooms(tree) == []
+    assert modules(tree) == []
     tree("cli/wrong.cc", '#include "thaw/rewrite/rewrite.h"\n')
     tree("confirm/wrong.cc", '#include "thaw/rewrite/rewrite.h"\n')
-    assert rooms(tree) == ["src/thaw/cli/wrong.cc: cli/ does not use rewrite/, but includes thaw/rewrite/rewrite.h",
+    assert modules(tree) == ["src/thaw/cli/wrong.cc: cli/ does not use rewrite/, but includes thaw/rewrite/rewrite.h",
                            "src/thaw/confirm/wrong.cc: confirm/ does not use rewrite/, but includes thaw/rewrite/rewrite.h"]
 
 
 def test_tests_may_use_every_room(tree):
     tree("low/low_test.cc", '#include "thaw/high/high.h"\n')
     tree("low/low_testing.h", '#include "thaw/high/high.h"\n')
-    assert rooms(tree) == []
+    assert modules(tree) == []
 
 
 def test_rooms_and_rows_go_together(tree):
     tree("new/new.h", "")
     tree("docs/design.md", ROOMS.replace("| `high/`", "| `older/` | gone |\n| `low/` | again |\n| `high/`"))
-    assert rooms(tree) == [
+    assert modules(tree) == [
         "docs/design.md: low/ stands twice in the table",
-        "docs/design.md: there is no room older/",
+        "docs/design.md: there is no module older/",
         "docs/design.md: the table has no row for src/thaw/new/",
     ]
 
 
 def test_a_page_without_the_table_is_no_excuse(tree):
     tree("docs/design.md", "# The design\n")
-    assert rooms(tree) == ["docs/design.md: no table of rooms under '## Rooms'"]
+    assert modules(tree) == ["docs/design.md: no table of modules under '## Modules'"]
 
 
 def test_headers_that_are_not_there(tree):
     tree("low/low.cc", '#include "thaw/low/gone.h"\n#include "thaw/version.h"\n')
-    assert rooms(tree) == ["src/thaw/low/low.cc: there is no thaw/low/gone.h"]
+    assert modules(tree) == ["src/thaw/low/low.cc: there is no thaw/low/gone.h"]
 
 
 def test_public_headers_use_each_other_only(tree):
     tree("include/thaw/error.h", "")
     tree("include/thaw/thaw.h", '#include "thaw/error.h"\n')
     tree("low/low.cc", '#include "thaw/error.h"\n')
-    assert rooms(tree) == []
+    assert modules(tree) == []
     tree("include/thaw/thaw.h", '#include "thaw/low/low.h"\n')
-    assert rooms(tree) == ["include/thaw/thaw.h: a public header includes thaw/low/low.h, which is none"]
+    assert modules(tree) == ["include/thaw/thaw.h: a public header includes thaw/low/low.h, which is none"]
 
 
 def test_names_of_operators_are_counted_where_they_are_compared(tree):
@@ -140,9 +140,9 @@ def test_names_of_operators_are_counted_where_they_are_compared(tree):
     )
     tree("high/high.cc", written * 9 + compared * 30)
     tree("ops/onnx/more.cc", compared * 9)
-    assert rooms(tree) == []
+    assert modules(tree) == []
     tree("high/more.cc", '\nconstexpr std::string_view kList[] = {"Concat"};\n')
-    found = rooms(tree)
+    found = modules(tree)
     assert len(found) == 32
     assert found[-2] == 'src/thaw/high/more.cc:2: constexpr std::string_view kList[] = {"Concat"};'
     assert found[-1] == "names of operators are compared in 31 places outside ops/, more than 30"
@@ -260,7 +260,7 @@ def lint(tree):
     ruff = shutil.which("ruff", path=f"{deps}{os.pathsep}{os.environ['PATH']}")
     if not ruff or not shutil.which("clang-format-19"):
         pytest.skip("needs ruff and clang-format-19 (tools/setup lint)")
-    for path in ("tools/lint", "tools/lint_rooms.py", "tools/lint_unused.py", "ruff.toml", ".clang-format"):
+    for path in ("tools/lint", "tools/lint_modules.py", "tools/lint_unused.py", "ruff.toml", ".clang-format"):
         (tree.root / path).parent.mkdir(exist_ok=True)
         shutil.copy(SOURCE / path, tree.root / path)
     for name, target in (("ruff", ruff), ("cmake", shutil.which("true"))):

@@ -221,7 +221,7 @@ def sources(root: Path) -> dict[str, Source]:
 
 
 def programs(root: Path) -> dict[str, Source]:
-    """Sources that only programs are made of: they call what the rooms declare."""
+    """Sources that only programs are made of: they call what the modules declare."""
     return {f"cmake/{path.name}": Reader(path.read_text()).read() for path in sorted((root / "cmake").glob("*.cc"))}
 
 

@@ -1,4 +1,4 @@
-// One line on a terminal that says what takes so long, from the phases that the rooms tell (core/phase.h); nothing
+// One line on a terminal that says what takes so long, from the phases that modules report (core/phase.h); nothing
 // elsewhere. It appears after a second, and is gone for good once anything is printed. A ProgressLine, which knows how
 // far the work is, goes before it.
 #pragma once

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Holds the sources against the house as docs/design.md describes it.
 
-    tools/lint_rooms.py [ROOT]
+    tools/lint_modules.py [ROOT]
 
-1. The order of rooms. The table of docs/design.md lists them; a room includes headers of those above it and of its own,
-   so there are no cycles. A folder without a row belongs to the row of the folder around it. Tests may use every room.
+1. The order of modules. The table of docs/design.md lists them; a module includes headers of those above it and of its own,
+   so there are no cycles. A folder without a row belongs to the row of the folder around it. Tests may use every module.
    The headers of include/thaw, where there are any, may be used by all and use each other only. The command is a client of the library:
    it uses ONLY what is listed. Who checks shares no code with who writes: see NEVER.
 2. Names of operators. What is known of an operator stands in ops/; elsewhere a name is compared only where the code is
@@ -20,7 +20,7 @@ from pathlib import Path
 MOST_PLACES = 30
 # Arrows that still point up the table: none is added, and one that is gone leaves this list.
 KNOWN_ARROWS: set[tuple[str, str]] = set()
-# Rooms that use these others alone, and rooms that use none of these.
+# Modules that use these others alone, and modules that use none of these.
 ONLY = {"cli": ("verbs", "report", "core")}
 NEVER = {"confirm": ("fix", "lift", "optimize", "rewrite")}
 # What the build writes; NAME.inc is the file NAME as a literal, where there is one.
@@ -37,21 +37,21 @@ TOKEN = re.compile(
     re.S,
 )
 OPERATOR = re.compile(r'"([A-Z][A-Za-z0-9]+)"')
-# Rooms and files that are about operators as such.
+# Modules and files that are about operators as such.
 NOT_COUNTED = ("ops/", "model/", "optimize/", "rewrite/match.cc", "rewrite/algebra.cc", "lift/table/emit_formula.cc")
 
 
 def table(root: Path) -> list[str]:
-    """The rooms, those that others stand on first."""
+    """The modules, those that others stand on first."""
     page = (root / "docs" / "design.md").read_text()
-    return ROW.findall(page.partition("\n## Rooms\n")[2].partition("\n## ")[0])
+    return ROW.findall(page.partition("\n## Modules\n")[2].partition("\n## ")[0])
 
 
-def room_of(path: str, rooms: list[str]) -> str | None:
-    """The room of a file below src/thaw; None where the table has none."""
+def module_of(path: str, modules: list[str]) -> str | None:
+    """The module of a file below src/thaw; None where the table has none."""
     folders = path.split("/")[:-1]
     names = ("/".join(folders[:count]) for count in range(len(folders), 0, -1))
-    return next((name for name in names if name in rooms), None)
+    return next((name for name in names if name in modules), None)
 
 
 def sources(root: Path) -> list[str]:
@@ -61,21 +61,21 @@ def sources(root: Path) -> list[str]:
     return sorted(str(path.relative_to(home)) for path in paths)
 
 
-def check_rooms(root: Path) -> list[str]:
-    rooms = table(root)
+def check_modules(root: Path) -> list[str]:
+    modules = table(root)
     home, public = root / "src" / "thaw", root / "include" / "thaw"
-    if not rooms:
-        return ["docs/design.md: no table of rooms under '## Rooms'"]
-    wrong = [f"docs/design.md: {room}/ stands twice in the table" for room in sorted(set(rooms)) if rooms.count(room) > 1]
+    if not modules:
+        return ["docs/design.md: no table of modules under '## Modules'"]
+    wrong = [f"docs/design.md: {module}/ stands twice in the table" for module in sorted(set(modules)) if modules.count(module) > 1]
     files = sources(root)
-    held = {room_of(path, rooms) for path in files}
-    wrong += [f"docs/design.md: there is no room {room}/" for room in rooms if room not in held]
-    homeless = {str(Path(path).parent) for path in files if room_of(path, rooms) is None}
+    held = {module_of(path, modules) for path in files}
+    wrong += [f"docs/design.md: there is no module {module}/" for module in modules if module not in held]
+    homeless = {str(Path(path).parent) for path in files if module_of(path, modules) is None}
     wrong += [f"docs/design.md: the table has no row for src/thaw/{folder}/" for folder in sorted(homeless)]
     arrows = set()
     for path in files:
-        room = room_of(path, rooms)
-        if room is None:
+        module = module_of(path, modules)
+        if module is None:
             continue
         for header in INCLUDE.findall((home / path).read_text()):
             embedded = header.endswith(".inc") and (home / header.removesuffix(".inc")).exists()
@@ -84,22 +84,22 @@ def check_rooms(root: Path) -> list[str]:
             if not (home / header).exists():
                 wrong.append(f"src/thaw/{path}: there is no thaw/{header}")
                 continue
-            other = room_of(header, rooms)
-            first, last = room.split("/")[0], (other or "").split("/")[0]
+            other = module_of(header, modules)
+            first, last = module.split("/")[0], (other or "").split("/")[0]
             if first != last and (last not in ONLY.get(first, (last,)) or last in NEVER.get(first, ())):
                 wrong.append(f"src/thaw/{path}: {first}/ does not use {last}/, but includes thaw/{header}")
-            if other is None or rooms.index(other) <= rooms.index(room):
+            if other is None or modules.index(other) <= modules.index(module):
                 continue
-            arrows.add((room, other))
-            if (room, other) not in KNOWN_ARROWS:
-                wrong.append(f"src/thaw/{path}: {room}/ includes thaw/{header}, but {other}/ stands below it")
+            arrows.add((module, other))
+            if (module, other) not in KNOWN_ARROWS:
+                wrong.append(f"src/thaw/{path}: {module}/ includes thaw/{header}, but {other}/ stands below it")
     for path in sorted(public.rglob("*.h")):
         for header in INCLUDE.findall(path.read_text()):
             if header.removeprefix("thaw/") not in GENERATED and not (public / header).exists():
                 wrong.append(f"{path.relative_to(root)}: a public header includes thaw/{header}, which is none")
-    here = set(rooms)
+    here = set(modules)
     stale = [arrow for arrow in sorted(KNOWN_ARROWS - arrows) if here.issuperset(arrow)]
-    wrong += [f"tools/lint_rooms.py: no file of {a}/ includes {b}/ any more: take it off the list" for a, b in stale]
+    wrong += [f"tools/lint_modules.py: no file of {a}/ includes {b}/ any more: take it off the list" for a, b in stale]
     return wrong
 
 
@@ -158,7 +158,7 @@ def check_names(root: Path) -> list[str]:
 
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
-    wrong = check_rooms(root) + check_names(root)
+    wrong = check_modules(root) + check_names(root)
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     return 1 if wrong else 0
 
