@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-json places(const std::vector<thaw::ops::AxisPlace>& list) {
+json places(const std::vector<thaw::ops::OperandAxis>& list) {
   json out = json::array();
   for (const auto& place : list) out.push_back({place.operand, place.axis});
   return out;

@@ -155,9 +155,9 @@ std::optional<FrozenBatch> frozen_batch(const ir::Model& model, const std::vecto
   const frozen::FrozenAnalysis found = frozen::find_frozen(model, scope);
   for (const frozen::FrozenSite& site : found.sites) {
     const int id = scope.symbol_id(site.expression);
-    const auto size = found.hints.find(id);
-    if (id < 0 || size == found.hints.end() || size->second < 2 || site.value != size->second || site.is_doubtful() ||
-        !site.constant)
+    const auto size = found.assumed_sizes.find(id);
+    if (id < 0 || size == found.assumed_sizes.end() || size->second < 2 || site.value != size->second ||
+        site.is_doubtful() || !site.constant)
       continue;
     FrozenBatch batch{scope.symbols()[static_cast<size_t>(id)].name, site.constant->name(), size->second, {}};
     if (!names.contains(batch.name)) continue;

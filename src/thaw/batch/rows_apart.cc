@@ -61,7 +61,7 @@ class RowsWalk {
       link = found;
     }
     // What else has the axis is one number for all rows.
-    for (const ops::AxisPlace& place : link->inputs)
+    for (const ops::OperandAxis& place : link->inputs)
       if (!axis_.contains(node.input(place.operand)) && !view.input(place.operand).dim(place.axis).is_constant(1))
         return false;
     for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) {

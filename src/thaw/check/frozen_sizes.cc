@@ -71,8 +71,8 @@ std::string origin_of(Evidence& evidence, dim::Dim expression, const ir::Node& n
     if (one.empty())
       one = symbol.kind == dim::SymbolKind::kInputValue ? fmt::format("the value {}", symbol.name)
                                                         : data_origin(evidence, id, symbol.name);
-    if (auto hint = evidence.frozen().hints.find(id);
-        hint != evidence.frozen().hints.end() && !evidence.frozen().guessed.contains(id))
+    if (auto hint = evidence.frozen().assumed_sizes.find(id);
+        hint != evidence.frozen().assumed_sizes.end() && !evidence.frozen().guessed.contains(id))
       one += fmt::format(", {} when it was frozen", hint->second);
     out += (out.empty() ? "" : "; ") + one;
   }
@@ -243,8 +243,8 @@ void look_for_permuted_sizes(Evidence& evidence, Findings& findings) {
   for (const auto& [key, entry] : by_size) {
     const auto& [site, count] = entry;
     int symbol = dim::symbols_of(site->expression).front();
-    auto hint = frozen.hints.find(symbol);
-    if (hint == frozen.hints.end() || hint->second < 6) continue;
+    auto hint = frozen.assumed_sizes.find(symbol);
+    if (hint == frozen.assumed_sizes.end() || hint->second < 6) continue;
     int64_t size = hint->second;
     // Without a Reshape that shows the two sides, an index table over the size does: it holds an order of two axes.
     std::string example;

@@ -17,7 +17,7 @@ namespace thaw::checking {
 
 namespace {
 
-constexpr size_t kMaxTold = 20;
+constexpr size_t kMaxReported = 20;
 
 bool is_free_number(const dim::SymbolInfo& symbol) {
   return symbol.kind == dim::SymbolKind::kInputValue && symbol.lower == dim::SymbolInfo::kNoLower;
@@ -98,7 +98,7 @@ void look_for_conditions_on_inputs(Evidence& evidence, Findings& findings) {
   for (const ops::Obligation* o : evidence.size_proofs().conditions) {
     const auto bound = bound_of(*o);
     const std::string text = bound.value_or(statement_text(*o));
-    if (told.size() == kMaxTold || !told.insert(text).second) continue;
+    if (told.size() == kMaxReported || !told.insert(text).second) continue;
     Finding& f = findings.add(fmt::format("{}: {} ({})", name_of(*o->node), text, o->what), place_of(*o->node));
     f.details.emplace_back("statement", statement_text(*o));
     f.fix = "feed it such numbers; no size decides this";
@@ -108,7 +108,7 @@ void look_for_conditions_on_inputs(Evidence& evidence, Findings& findings) {
     if (!input) continue;
     const std::string text = fmt::format("{} is not proven, as {} are made of what input '{}' holds",
                                          open.obligation->what, numbers_of(*open.obligation), input->name());
-    if (told.size() == kMaxTold || !told.insert(text).second) continue;
+    if (told.size() == kMaxReported || !told.insert(text).second) continue;
     Finding& f =
         findings.add(fmt::format("{}: {}", name_of(*open.obligation->node), text), place_of(*open.obligation->node));
     f.fix = "feed it what the model was made for; no size decides this";

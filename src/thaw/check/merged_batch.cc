@@ -125,7 +125,7 @@ void look_for_folded_ends(Evidence& evidence, Findings& findings, std::set<const
 }
 
 // A node of which a frozen size is told: what to mend is said there.
-bool is_told(Evidence& evidence, const ir::Node& node) {
+bool is_reported(Evidence& evidence, const ir::Node& node) {
   return std::ranges::any_of(evidence.frozen().sites, [&](const frozen::FrozenSite& site) {
     return site.node == &node ||
            std::ranges::any_of(node.inputs(), [&](const ir::Value* value) { return value && value == site.constant; });
@@ -147,7 +147,7 @@ void look_for_met_samples(Evidence& evidence, Findings& findings, const std::set
       const ops::Fact& fact = result.fact(output);
       // One number of all, a loss, is what was asked for.
       if (fact.num_elements().is_constant(1)) continue;
-      if (is_told(evidence, *seen.node) || !told.insert(seen.node).second) continue;
+      if (is_reported(evidence, *seen.node) || !told.insert(seen.node).second) continue;
       const std::string reach = fmt::format("output '{}' ({})", output->name(), text_of(fact.shape));
       const bool is_folded = seen.state == State::kFolded;
       Finding& f = findings.add(

@@ -1,7 +1,7 @@
 // The rules, by code. A code is never given to another rule.
 #include <algorithm>
 
-#include "thaw/check/cures.h"
+#include "thaw/check/fixes.h"
 #include "thaw/check/rule.h"
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
@@ -39,9 +39,9 @@ constexpr Rule kRules[] = {
     {"THAW020", "a Range over floats", kWarning, look_for_float_ranges},
     {"THAW021", "element types that do not fit", kError, look_for_mixed_types},
     // What a target does not take (--target).
-    {"THAW030", "an operator that the target does not take", kError, look_for_untaken_operators},
-    {"THAW031", "an opset that the target does not take", kError, look_for_untaken_opsets},
-    {"THAW032", "a type that the target's kernel does not take", kError, look_for_untaken_types},
+    {"THAW030", "an operator that the target does not take", kError, look_for_unsupported_operators},
+    {"THAW031", "an opset that the target does not take", kError, look_for_unsupported_opsets},
+    {"THAW032", "a type that the target's kernel does not take", kError, look_for_unsupported_types},
     {"THAW033", "control flow on a target without it", kError, look_for_control_flow},
     {"THAW034", "a chain of nodes that a plain Reshape replaces", kWarning, look_for_shape_chains},
     {"THAW035", "a rank that only running tells", kError, look_for_unknown_ranks},
@@ -97,7 +97,7 @@ CheckReport check(const ir::Model& model, const CheckOptions& options) {
     Findings findings(rule);
     rule.look(evidence, findings);
     for (Finding& f : findings.take()) {
-      add_cures(f, model, evidence.target());
+      add_fix(f, model, evidence.target());
       (counts ? report.findings : report.turned_off).push_back(std::move(f));
     }
   }

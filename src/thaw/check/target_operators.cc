@@ -115,7 +115,7 @@ std::optional<Refusal> refuse(const TargetNode& at, const ops::Target& target) {
 
 }  // namespace
 
-void look_for_untaken_operators(Evidence& evidence, Findings& findings) {
+void look_for_unsupported_operators(Evidence& evidence, Findings& findings) {
   const TargetView* view = evidence.target_view();
   if (!view) return;
   GroupedNodes groups;

@@ -10,7 +10,7 @@
 
 namespace thaw::checking {
 
-void look_for_untaken_opsets(Evidence& evidence, Findings& findings) {
+void look_for_unsupported_opsets(Evidence& evidence, Findings& findings) {
   const TargetView* view = evidence.target_view();
   if (!view) return;
   std::set<std::pair<std::string, int64_t>> seen;

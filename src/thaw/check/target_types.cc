@@ -27,7 +27,7 @@ DataType substitute(DataType type, const ops::TypeSet& taken) {
   return DataType::kUndefined;
 }
 
-std::string how_to_mend(ops::ValueType type, const ops::TypeSet& taken) {
+std::string how_to_fix(ops::ValueType type, const ops::TypeSet& taken) {
   DataType other = type.container == ops::Container::kTensor ? substitute(type.dtype, taken) : DataType::kUndefined;
   std::string rest = "ONNX Runtime would run it on the CPU";
   if (other == DataType::kUndefined) return "write it as other operators; " + rest;
@@ -80,7 +80,7 @@ class TypeLook {
       group.message = fmt::format("{} has {} in '{}'; {}'s kernel takes {} there", name_of(*at.node), type,
                                   value->name(), view_.target().title, ops::to_string(*taken));
       group.tensor = value->name();
-      group.fix = how_to_mend(*met.type, *taken);
+      group.fix = how_to_fix(*met.type, *taken);
       group.details = {{"kernel", fmt::format("{} of opset {}, type parameter {}", ir::operator_name(*at.node),
                                               known.match->opset, parameter)}};
     }
@@ -93,7 +93,7 @@ class TypeLook {
 
 }  // namespace
 
-void look_for_untaken_types(Evidence& evidence, Findings& findings) {
+void look_for_unsupported_types(Evidence& evidence, Findings& findings) {
   const TargetView* view = evidence.target_view();
   if (!view) return;
   TypeLook look(*view);

@@ -50,7 +50,7 @@ std::string by_its_name(std::string text, const ToTry& what) {
   return text;
 }
 
-std::string told(const Error& error, const ToTry& what) { return by_its_name(error.what(), what); }
+std::string message_of(const Error& error, const ToTry& what) { return by_its_name(error.what(), what); }
 
 bool runs(const ir::Model& model, const Arrays& fed) {
   try {
@@ -102,12 +102,15 @@ AsWritten try_as_written(const ToTry& what) {
                   : by_its_name(error.parts().what, what)};
     if (error.code() != ErrorCode::kRuntimeFailed) throw;
     if (loaded && what.original != nullptr && !runs(*what.original, *what.fed))
-      return {Outcome::kLoaded, fmt::format("neither it nor the model runs as it is written: {}", told(error, what))};
+      return {Outcome::kLoaded,
+              fmt::format("neither it nor the model runs as it is written: {}", message_of(error, what))};
     if (loaded)
-      return {Outcome::kRefused, fmt::format("it loads as it is written, and does not run: {}", told(error, what))};
+      return {Outcome::kRefused,
+              fmt::format("it loads as it is written, and does not run: {}", message_of(error, what))};
     if (what.original == nullptr || is_loaded(*what.original))
-      return {Outcome::kRefused, fmt::format("ONNX Runtime does not load it as it is written: {}", told(error, what))};
-    return {Outcome::kNotLoaded, fmt::format("neither it nor the model is loaded: {}", told(error, what))};
+      return {Outcome::kRefused,
+              fmt::format("ONNX Runtime does not load it as it is written: {}", message_of(error, what))};
+    return {Outcome::kNotLoaded, fmt::format("neither it nor the model is loaded: {}", message_of(error, what))};
   }
 }
 

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "thaw/confirm/beside.h"
+#include "thaw/confirm/against_reference.h"
 #include "thaw/confirm/run_check.h"
 #include "thaw/core/error.h"
 #include "thaw/run/elements.h"
@@ -140,10 +140,10 @@ std::vector<Arrays> ConversionCheck::run_drawn(const FeedOptions& feeds) {
     drawn.push_back(fed);
     add(FedFrom::kDrawn, check.name, fed, wanted);
   };
-  const Beside beside = judge_beside(*given_, feeds, kConvertedPoints, run_original, judge_run);
-  for (const RunCheck& check : beside.checks)
+  const AgainstReference compared = judge_against_reference(*given_, feeds, kConvertedPoints, run_original, judge_run);
+  for (const RunCheck& check : compared.checks)
     if (!check.agrees) report_.failures.push_back(fmt::format("at {} it does not run: {}", check.name, check.message));
-  report_.uncompared = beside.uncompared;
+  report_.uncompared = compared.uncompared;
   return drawn;
 }
 
@@ -211,16 +211,16 @@ void ConversionCheck::judge() {
 void ConversionCheck::judge(const std::string& output, const Runs& runs) {
   const bool is_drawn = runs.from == FedFrom::kDrawn;
   const double all = to_decibels(runs.signal, runs.noise);
-  const std::string told =
+  const std::string sqnr =
       fmt::format("signal to noise {:.1f} dB at {}", runs.worst, runs.worst_at) +
       (runs.count > 1 ? fmt::format(", {:.1f} dB over {} {}", all, runs.count, name_of(runs.from)) : "");
   if (runs.count > 0 && all <= kNoiseOnly) {
     const std::string_view next =
         is_drawn ? "; if the model is fed no such noise in use, --data with samples decides by them" : "";
     report_.failures.push_back(fmt::format("output '{}' is off by {} it is: {}{}", output,
-                                           all < kNoiseOnly ? "more than" : "as much as", told, next));
+                                           all < kNoiseOnly ? "more than" : "as much as", sqnr, next));
   } else if (runs.count > 0 && runs.worst < kPoor) {
-    report_.warnings.push_back(fmt::format("output '{}' keeps little of what it was: {}", output, told));
+    report_.warnings.push_back(fmt::format("output '{}' keeps little of what it was: {}", output, sqnr));
   } else if (runs.from_nothing > 0) {
     // Against nothing, anything is more. Where kernels round activations to INT8, zeros become some 1e-6.
     report_.warnings.push_back(

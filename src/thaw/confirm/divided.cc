@@ -36,7 +36,8 @@ class Chain {
 
 }  // namespace
 
-Beside compare_parts(std::span<const ir::Model* const> parts, const ir::Model& whole, const FeedOptions& feeds) {
+AgainstReference compare_parts(std::span<const ir::Model* const> parts, const ir::Model& whole,
+                               const FeedOptions& feeds) {
   const std::unique_ptr<ir::Model> own = ir::clone(whole);  // it may lose what it declares inside
   const Side before = [&](const SessionOptions& options) -> Runner {
     return [model = std::make_shared<Original>(*own, options)](const Arrays& fed) { return model->run(fed); };
@@ -44,7 +45,7 @@ Beside compare_parts(std::span<const ir::Model* const> parts, const ir::Model& w
   const Side after = [&](const SessionOptions& options) -> Runner {
     return [chain = std::make_shared<Chain>(parts, options)](const Arrays& fed) { return chain->run(fed); };
   };
-  return run_beside(whole, feeds, kDividedPoints, before, after);
+  return run_against_reference(whole, feeds, kDividedPoints, before, after);
 }
 
 }  // namespace thaw::confirm

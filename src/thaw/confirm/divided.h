@@ -3,12 +3,13 @@
 
 #include <span>
 
-#include "thaw/confirm/beside.h"
+#include "thaw/confirm/against_reference.h"
 #include "thaw/ir/graph/model.h"
 
 namespace thaw::confirm {
 
 // Runs them at three sizes where there are free ones. All models give the same in every run.
-Beside compare_parts(std::span<const ir::Model* const> parts, const ir::Model& whole, const FeedOptions& feeds);
+AgainstReference compare_parts(std::span<const ir::Model* const> parts, const ir::Model& whole,
+                               const FeedOptions& feeds);
 
 }  // namespace thaw::confirm

@@ -21,9 +21,9 @@ void feed_by_items(ir::Model& model, ir::Value* sequence) {
   std::vector<ir::Value*> items;
   for (int i = 0; i < kItems; ++i)
     items.push_back(graph.add_input(graph.unique_name(stem + std::to_string(i)), *sequence->type.element));
-  ir::Value* joined = graph.add_value(graph.unique_name(stem + "items"));
-  graph.add_node("SequenceConstruct", "", items, {joined}, {}, first);
-  graph.replace_uses(sequence, joined);
+  ir::Value* sequence_of_items = graph.add_value(graph.unique_name(stem + "items"));
+  graph.add_node("SequenceConstruct", "", items, {sequence_of_items}, {}, first);
+  graph.replace_uses(sequence, sequence_of_items);
   graph.remove_input(sequence);
 }
 

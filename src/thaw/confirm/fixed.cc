@@ -161,20 +161,20 @@ class FixComparison {
   void compare_samples(const std::string& symbol, const std::set<std::string>& names) {
     std::vector<Arrays> samples, wanted;
     for (const int64_t batch : kBatches) {
-      Arrays joined;
+      Arrays merged;
       RunCheck check;
       try {
         while (static_cast<int64_t>(samples.size()) < batch) add_sample(names, samples, wanted);
-        joined = samples.front();
+        merged = samples.front();
         for (const std::string& name : names) {
           std::vector<Array> parts;
           for (int64_t k = 0; k < batch; ++k) parts.push_back(samples[static_cast<size_t>(k)].at(name));
-          joined[name] = run::concat_rows(parts);
+          merged[name] = run::concat_rows(parts);
         }
       } catch (const Error& error) {
         return note(fmt::format("samples along {} were not compared: {}", symbol, error.what()));
       }
-      check = start(with(symbol, batch), joined);
+      check = start(with(symbol, batch), merged);
       check.name += ", sample by sample";
       const auto compare = [&](const Arrays& got, std::span<const Arrays> own, RunCheck& to) {
         for (int64_t k = 0; k < batch; ++k)
@@ -182,14 +182,14 @@ class FixComparison {
             compare_output(name, array, rows_of_sample(got.at(name), array, batch, k), to, closeness_);
       };
       try {
-        compare(session().run(joined), wanted, check);
+        compare(session().run(merged), wanted, check);
       } catch (const Error& error) {
         fail_check(check, error.what());
       }
       reconsider(check, [&](RunCheck& again) {
         std::vector<Arrays> own;
         for (const Arrays& sample : samples) own.push_back(plain_original().run(sample));
-        compare(plain_session().run(joined), own, again);
+        compare(plain_session().run(merged), own, again);
       });
       check_.runs.push_back(std::move(check));
     }
@@ -234,7 +234,7 @@ class FixComparison {
   }
 
   // Rows of the inputs that the original treats apart: whatever stands beside them, and wherever they stand, they give the same.
-  // However many there are, so must they in the mended model.
+  // However many there are, so must they in the fixed model.
   void compare_rows(const std::string& symbol, const std::set<std::string>& names) {
     const int64_t own = own_size(symbol);
     std::vector<Arrays> fed{own_feeds_}, gave{own_results_};
@@ -251,18 +251,18 @@ class FixComparison {
     for (const int64_t count : std::set<int64_t>{own == 2 ? 3 : 2, own + 1}) {
       std::vector<std::pair<size_t, int64_t>> chosen;
       for (int64_t k = 0; k < count; ++k) chosen.emplace_back(k < own ? 0 : 1, k % own);
-      const Arrays joined = rows_of(names, fed, chosen);
-      RunCheck check = start(with(symbol, count), joined);
+      const Arrays merged = rows_of(names, fed, chosen);
+      RunCheck check = start(with(symbol, count), merged);
       check.name += ", row by row";
       try {
-        compare_rows_of(session().run(joined), gave, chosen, own, check);
+        compare_rows_of(session().run(merged), gave, chosen, own, check);
       } catch (const Error& error) {
         fail_check(check, error.what());
       }
       reconsider(check, [&](RunCheck& again) {
         std::vector<Arrays> plain;
         for (const Arrays& feeds : fed) plain.push_back(plain_original().run(feeds));
-        compare_rows_of(plain_session().run(joined), plain, chosen, own, again);
+        compare_rows_of(plain_session().run(merged), plain, chosen, own, again);
       });
       check_.runs.push_back(std::move(check));
     }
@@ -277,13 +277,13 @@ class FixComparison {
 
   static Arrays rows_of(const std::set<std::string>& names, const std::vector<Arrays>& fed,
                         const std::vector<std::pair<size_t, int64_t>>& chosen) {
-    Arrays joined = fed.front();
+    Arrays merged = fed.front();
     for (const std::string& name : names) {
       std::vector<Array> parts;
       for (const auto& [which, row] : chosen) parts.push_back(run::rows(fed[which].at(name), row, row + 1));
-      joined[name] = run::concat_rows(parts);
+      merged[name] = run::concat_rows(parts);
     }
-    return joined;
+    return merged;
   }
 
   // What was given for `chosen` rows beside what the original gave for them among `own` others.
@@ -310,15 +310,15 @@ class FixComparison {
     }
   }
 
-  // The original with the inputs of the mended model and without the sizes that it declares inside.
+  // The original with the inputs of the fixed model and without the sizes that it declares inside.
   std::unique_ptr<ir::Model> opened() const {
     std::unique_ptr<ir::Model> model = ir::clone(given_);
     run::drop_declared_sizes(*model);
     for (ir::Value* input : model->graph->inputs()) {
-      const ir::Value* mended = fixed_.graph->find(input->name());
-      if (mended == nullptr || !mended->type.shape || !input->type.shape) continue;
+      const ir::Value* fixed = fixed_.graph->find(input->name());
+      if (fixed == nullptr || !fixed->type.shape || !input->type.shape) continue;
       for (size_t axis = 0; axis < input->type.shape->size(); ++axis)
-        if (!(*mended->type.shape)[axis].value) input->set_dim(axis, {});
+        if (!(*fixed->type.shape)[axis].value) input->set_dim(axis, {});
     }
     return model;
   }
@@ -326,10 +326,10 @@ class FixComparison {
   bool opened_inputs() const {
     return std::any_of(inputs_.begin(), inputs_.end(), [&](const run::InputSpec& input) {
       const ir::Value* value = given_.graph->find(input.name);
-      const ir::Value* mended = fixed_.graph->find(input.name);
-      if (value == nullptr || mended == nullptr || !value->type.shape || !mended->type.shape) return false;
+      const ir::Value* fixed = fixed_.graph->find(input.name);
+      if (value == nullptr || fixed == nullptr || !value->type.shape || !fixed->type.shape) return false;
       for (size_t axis = 0; axis < value->type.shape->size(); ++axis)
-        if ((*value->type.shape)[axis].value && !(*mended->type.shape)[axis].value) return true;
+        if ((*value->type.shape)[axis].value && !(*fixed->type.shape)[axis].value) return true;
       return false;
     });
   }

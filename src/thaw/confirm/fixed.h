@@ -1,4 +1,4 @@
-// Running a mended model beside the model that it was made of, before it is written.
+// Running a fixed model beside the model that it was made of, before it is written.
 //
 //   1. At the original's own sizes both must give the same numbers.
 //   2. Where samples can be put together that could not be before, two and three of them at the original's other sizes:

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// What a file says, and what it was mended to: the mended models are written by hand, so that they may be wrong.
+// What a file says, and what it was fixed to: the fixed models are written by hand, so that they may be wrong.
 class FixCheckTest : public testing::Test {
  protected:
   FixCheck check(std::string_view original, std::string_view fixed, bool rewritten = true) {

@@ -11,7 +11,7 @@ std::map<std::string, int64_t> own_sizes(const ir::Model& model, std::span<const
                                          const dim::Scope& scope) {
   std::map<std::string, int64_t> known;
   dim::Scope of_model;
-  for (const auto& [id, size] : frozen::find_frozen(model, of_model).hints)
+  for (const auto& [id, size] : frozen::find_frozen(model, of_model).assumed_sizes)
     known[of_model.symbols()[static_cast<size_t>(id)].name] = size;
   for (const run::InputSpec& input : inputs) {
     const ir::Value* value = model.graph->find(input.name);

@@ -13,8 +13,8 @@ constexpr int kPinnedPoints = 2;  // where sizes are left open
 
 }  // namespace
 
-Beside compare_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given,
-                      const FeedOptions& feeds) {
+AgainstReference compare_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given,
+                                const FeedOptions& feeds) {
   const std::unique_ptr<ir::Model> own = ir::clone(original);  // it may lose what it declares inside
   const Side before = [&](const SessionOptions& options) -> Runner {
     return [&given, model = std::make_shared<Original>(*own, options)](const Arrays& fed) {
@@ -29,7 +29,7 @@ Beside compare_pinned(const ir::Model& pinned, const ir::Model& original, const 
       return (*session)->run(fed);
     };
   };
-  return run_beside(pinned, feeds, kPinnedPoints, before, after);
+  return run_against_reference(pinned, feeds, kPinnedPoints, before, after);
 }
 
 }  // namespace thaw::confirm

@@ -1,13 +1,13 @@
 // A pinned model beside the model that it was made of, at its sizes.
 #pragma once
 
-#include "thaw/confirm/beside.h"
+#include "thaw/confirm/against_reference.h"
 #include "thaw/ir/graph/model.h"
 
 namespace thaw::confirm {
 
 // `given`: inputs of the original that became constants. Both models give the same in every run.
-Beside compare_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given,
-                      const FeedOptions& feeds);
+AgainstReference compare_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given,
+                                const FeedOptions& feeds);
 
 }  // namespace thaw::confirm

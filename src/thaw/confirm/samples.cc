@@ -51,11 +51,11 @@ void fix_dims(ir::Model& model, int64_t size, const Matches& matches) {
 Sample one_sample(const ir::Model& batched, const ir::Model& original, const BatchOptions& options) {
   Sample sample{ir::clone(original), {}};
   dim::Scope scope;
-  const NamedSizes told =
+  const NamedSizes determined =
       options.sample.empty()
           ? NamedSizes()
           : infer::size_names(original, infer::infer(original, scope), scope).resolve(options.sample, "--sample");
-  for (const auto& [name, size] : told) {
+  for (const auto& [name, size] : determined) {
     fix_dims(*sample.model, size, [&, wanted = name](const ir::Value& input, size_t axis, const ir::DeclaredDim& dim) {
       return dim.param == wanted || wanted == fmt::format("{}_dim{}", input.name(), axis);
     });
@@ -156,7 +156,7 @@ class SampleComparison {
     dim::Scope scope;
     const Sample fresh = one_sample(batched_, given_, options_);
     run::Point known;
-    for (const auto& [id, size] : frozen::find_frozen(*fresh.model, scope).hints)
+    for (const auto& [id, size] : frozen::find_frozen(*fresh.model, scope).assumed_sizes)
       known.sizes.emplace_back(scope.symbols()[static_cast<size_t>(id)].name, size);
     if (const auto point = choice.with(known)) try_point(*point);
   }
@@ -254,7 +254,7 @@ class SampleComparison {
   }
 
   RunCheck compare(const Trial& trial) {
-    const Arrays feeds = joined(trial.samples);
+    const Arrays feeds = merged(trial.samples);
     RunCheck check;
     check.name = trial.point.sizes.empty() ? "the model's sizes" : run::describe(trial.point);
     for (const run::InputSpec& input : known_.inputs)
@@ -284,7 +284,7 @@ class SampleComparison {
     for (size_t k = 0; k < wanted.size(); ++k) compare_outputs(wanted[k], of_sample(got, wanted[k], k), check);
   }
 
-  Arrays joined(const std::vector<Arrays>& samples) const {
+  Arrays merged(const std::vector<Arrays>& samples) const {
     Arrays feeds = samples.front();
     for (auto& [name, array] : feeds) {
       const Form form = sample_.forms.at(name);

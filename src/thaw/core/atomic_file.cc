@@ -326,7 +326,7 @@ bool AtomicFile::name_in(const std::filesystem::path& folder) {
   return true;
 }
 
-std::filesystem::path AtomicFile::name_beside() {
+std::filesystem::path AtomicFile::sibling_name() {
   if (temporary_.empty()) give_name();
   return path_.parent_path() / temporary_;
 }

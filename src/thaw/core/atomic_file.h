@@ -53,7 +53,7 @@ class AtomicFile {
   // For a look at it before it is published: its own name in another folder of the file system, which goes with publish(); false
   // where it cannot have one. Or a temporary name beside its own.
   bool name_in(const std::filesystem::path& folder);
-  std::filesystem::path name_beside();
+  std::filesystem::path sibling_name();
   // The folder in which it has its name was given the name of its own (replace_files.h).
   void came_with_folder() { temporary_.clear(); }
   std::string name() const { return path_.filename().string(); }

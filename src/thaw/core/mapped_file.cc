@@ -114,11 +114,11 @@ void release_pages(std::span<const std::byte> bytes) {
 }
 
 bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
-  constexpr size_t kPiece = size_t{4} << 20;
+  constexpr size_t kChunk = size_t{4} << 20;
   if (a.size() != b.size()) return false;
   bool same = true;
-  for (size_t at = 0; same && at < a.size(); at += kPiece) {
-    const auto left = a.subspan(at, std::min(kPiece, a.size() - at)), right = b.subspan(at, left.size());
+  for (size_t at = 0; same && at < a.size(); at += kChunk) {
+    const auto left = a.subspan(at, std::min(kChunk, a.size() - at)), right = b.subspan(at, left.size());
     same = std::memcmp(left.data(), right.data(), left.size()) == 0;
     release_pages(left);
     release_pages(right);

@@ -50,7 +50,7 @@ class MappedFile {
 // bytes again reads them again. Bytes that no MappedFile holds are left alone.
 void release_pages(std::span<const std::byte> bytes);
 
-// Whether both are the same. Of mapped files no more than a piece of each is held in memory.
+// Whether both are the same. Of mapped files no more than a chunk of each is held in memory.
 bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b);
 
 // Throws thaw::Error where a file that is mapped was written to since: what was made of it may be of two minds. Files that were

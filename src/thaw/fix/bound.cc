@@ -41,7 +41,7 @@ std::set<std::string> sizes_in(dim::Dim expression) {
 std::set<std::string> sizes_in(const FrozenSite& site) {
   std::set<std::string> names = sizes_in(site.expression);
   for (const frozen::FrozenSize& more : site.more) names.merge(sizes_in(more.expression));
-  for (const frozen::FrozenPlace& place : site.places) names.merge(sizes_in(place.expression));
+  for (const frozen::FrozenElement& place : site.places) names.merge(sizes_in(place.expression));
   return names;
 }
 

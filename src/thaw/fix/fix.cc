@@ -40,7 +40,7 @@ std::vector<Pass> chosen_passes(const FixOptions& options) {
       {options.declarations, {"repeated", "no name is made twice", tell_repeated}},
       // First: of what has no type that fits, nothing more is known.
       {options.types,
-       {"types", "types that do not fit are cured by one Cast or constant, else by Casts between them", mend_types}},
+       {"types", "types that do not fit are fixed by one Cast or constant, else by Casts between them", fix_types}},
       // Before declarations: what they free changes what is true of the shapes.
       {options.sizes, {"sizes", "frozen sizes that follow from the inputs' move with them", thaw_sizes}},
       {options.chains, {"chains", "a shape that a constant of 0 and -1 says is that constant", shorten_reshapes}},
@@ -65,7 +65,7 @@ rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
   for (int round = 1; changes.modified() && round < kMostRounds; ++round) {
     rewrite::Changes more = rewrite::run(passes, model);
     if (!more.modified()) break;
-    // What was left stays left unless it was answered after all: once the rest is mended, nothing points to it any more.
+    // What was left stays left unless it was answered after all: once the rest is fixed, nothing points to it any more.
     std::erase_if(changes.left, [&](const Change& left) {
       return std::ranges::find(more.made, left.place, &Change::place) != more.made.end();
     });

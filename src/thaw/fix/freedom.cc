@@ -17,7 +17,7 @@ using ops::Obligation;
 
 namespace {
 
-constexpr int64_t kUntold = 48;  // what a size is taken to be that nothing tells: strides and patches divide it
+constexpr int64_t kUnobserved = 48;  // what a size is taken to be that nothing tells: strides and patches divide it
 
 std::string text_of(const Obligation& o) {
   return fmt::format("{} {} {} {}", o.node->describe(), dim::name_of(o.kind), dim::to_string(o.a), dim::to_string(o.b));
@@ -48,7 +48,7 @@ class Statement {
   Statement(const Obligation& o, Assignment own) : o_(o), own_(std::move(own)) {
     for (const Dim side : {o.a, o.b})
       for (const int id : dim::symbols_of(side)) symbols_.insert(id);
-    for (const int id : symbols_) own_.emplace(id, kUntold);
+    for (const int id : symbols_) own_.emplace(id, kUnobserved);
     own_a_ = dim::evaluate(o.a, own_);
     own_b_ = dim::evaluate(o.b, own_);
   }

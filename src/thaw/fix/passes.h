@@ -10,7 +10,7 @@ namespace thaw::fixing {
 // Operands that are of several types where one is asked for are of one: by the `to` of one Cast, or one constant in another type,
 // where that is all that it takes; else by Casts between float16, bfloat16 and float32 (settle_types.h), in bodies and at outputs
 // too. What leaves no fewer places where types do not fit is taken back.
-int mend_types(rewrite::PassContext& context);
+int fix_types(rewrite::PassContext& context);
 
 // Frozen sizes become expressions of the inputs: all that come from an axis, or none of them. An axis of an input of which something
 // frozen is rewritten moves in the whole graph, and one of which something would be left is as it was, with all that comes from

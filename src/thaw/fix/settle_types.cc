@@ -1,4 +1,4 @@
-// Casts where float16, bfloat16 and float32 still meet after no one Cast's `to` and no one constant would cure it.
+// Casts where float16, bfloat16 and float32 still meet after no one Cast's `to` and no one constant would fix it.
 //
 // Nodes are gone through in order, with the types that what stands before them has by then. Where operands of one type parameter are
 // of several, those that count most decide (weights, what the readers of the result have beside it, what an output is declared as),
@@ -137,9 +137,9 @@ class TypeSettler {
     for (const ir::Use& use : made.uses()) {
       const auto types = ops::operand_types(model_, *use.node);
       for (int i = 0; types && i < static_cast<int>(use.node->inputs().size()); ++i) {
-        const bool is_beside = i != use.index && use.node->input(i) &&
-                               types->input(static_cast<size_t>(i)) == types->input(static_cast<size_t>(use.index));
-        if (is_beside) vote(type_of(use.node->input(i)), 1);
+        const bool is_sibling = i != use.index && use.node->input(i) &&
+                                types->input(static_cast<size_t>(i)) == types->input(static_cast<size_t>(use.index));
+        if (is_sibling) vote(type_of(use.node->input(i)), 1);
       }
     }
   }

@@ -88,11 +88,11 @@ std::string doubt_of(const FrozenSite& site) {
 class Thawed final : public infer::FactsView<ops::ThawedView> {
  public:
   Thawed(const frozen::FrozenAnalysis& analysis, const ir::Model& model, const Node& node)
-      : FactsView(analysis.result, model, node), hints_(analysis.hints) {}
-  const dim::Assignment& hints() const override { return hints_; }
+      : FactsView(analysis.result, model, node), assumed_sizes_(analysis.assumed_sizes) {}
+  const dim::Assignment& assumed_sizes() const override { return assumed_sizes_; }
 
  private:
-  const dim::Assignment& hints_;
+  const dim::Assignment& assumed_sizes_;
 };
 
 class SizeThawer {
@@ -111,7 +111,7 @@ class SizeThawer {
   }
 
   // Whether what was rewritten has sizes now that the look before it took for numbers.
-  bool is_told_more() const { return is_told_more_; }
+  bool knows_more() const { return knows_more_; }
 
   // A model all of whose inputs were numbers: those that the analysis took as sizes are named.
   void open_inputs(Attempt& all) {
@@ -145,7 +145,8 @@ class SizeThawer {
         if (scope_.symbol_id((*fact.shape)[axis]) >= 0)
           out_.axes[dim::to_string((*fact.shape)[axis])].push_back(fmt::format("axis {} of '{}'", axis, input->name()));
     }
-    for (const auto& [id, size] : analysis_.hints) out_.sizes[scope_.symbols()[static_cast<size_t>(id)].name] = size;
+    for (const auto& [id, size] : analysis_.assumed_sizes)
+      out_.sizes[scope_.symbols()[static_cast<size_t>(id)].name] = size;
   }
 
   void leave(const FrozenSite& site, const std::set<std::string>& sizes, const std::string& why) {
@@ -154,7 +155,7 @@ class SizeThawer {
     out_.changes.left.push_back(std::move(left));
   }
 
-  // Of sizes that a constant's 1 may stand for as well, those that were 1: where they stay, the 1 may be told.
+  // Of sizes that a constant's 1 may stand for as well, those that were 1: where they stay, the 1 may be values.
   std::set<std::string> first_to_blame(const FrozenSite& site) const {
     const std::set<std::string> all = sizes_to_blame(site);
     const auto is_plain = [](const auto& size) { return size.product || size.by_chance; };
@@ -207,7 +208,7 @@ class SizeThawer {
     if (!site.constant || !emitter_ || site.places.empty() || is_doubtful(site)) return sizes;
     std::map<const Node*, Rows> readers;
     std::set<std::string> stuck;
-    for (const frozen::FrozenPlace& place : site.places)
+    for (const frozen::FrozenElement& place : site.places)
       if (!readers[place.reader].add(place.at, place.expression)) return sizes;
     for (auto& [reader, rows] : readers) stuck.merge(rows.find(*site.constant->constant()));
     const auto is_held = [&](const std::string& size) { return held_.contains(size); };
@@ -224,7 +225,7 @@ class SizeThawer {
     }
     if (done == 0) return sizes;
     out_.freed.merge(sizes_in(site));
-    is_told_more_ = true;
+    knows_more_ = true;
     out_.changes.made.push_back({code_of(site.role),
                                  site.constant->name(),
                                  {},
@@ -336,7 +337,7 @@ class SizeThawer {
     for (const ir::Use& use : readers.of_sizes) {
       const bool is_done = thaw_operand(*use.node, use.index, site);
       is_done ? ++done : ++open;
-      is_told_more_ |= is_done && !has_free_size(analysis_.result.fact(use.node->output(0)));
+      knows_more_ |= is_done && !has_free_size(analysis_.result.fact(use.node->output(0)));
     }
     if (done > 0) {
       out_.freed.merge(sizes_in(site));
@@ -408,16 +409,16 @@ class SizeThawer {
       sizes[k] = *size;
       return true;
     };
-    std::set<int64_t> told;
-    for (const frozen::FrozenPlace& place : site.places) {
+    std::set<int64_t> values;
+    for (const frozen::FrozenElement& place : site.places) {
       const auto k = static_cast<size_t>(place.at);
-      const auto value = dim::evaluate(place.expression, view.hints());
+      const auto value = dim::evaluate(place.expression, view.assumed_sizes());
       if (place.reader != &view.node() || k >= now->size() || !value || !gives(k, *value)) continue;
       if (!put(k, place.expression)) return std::nullopt;
-      told.insert(*value);
+      values.insert(*value);
     }
     const auto put_by_number = [&](int64_t value, Dim expression) {
-      if (told.contains(value)) return;
+      if (values.contains(value)) return;
       std::vector<size_t> places;
       for (size_t k = 0; k < now->size(); ++k)
         if (gives(k, value)) places.push_back(k);
@@ -432,7 +433,7 @@ class SizeThawer {
   ir::Graph& graph_;
   const std::set<std::string>& held_;
   Attempt out_;
-  bool is_told_more_ = false;
+  bool knows_more_ = false;
   dim::Scope scope_;
   frozen::FrozenAnalysis analysis_;
   std::unordered_map<const Value*, ops::Shape> input_shapes_;
@@ -440,18 +441,18 @@ class SizeThawer {
   std::unique_ptr<rewrite::DimEmitter> emitter_;
 };
 
-// What an earlier look made, and what it left that the later one did not mend: the sizes that told of it may be told by nothing now.
+// What an earlier look made, and what it left that the later one did not fix: the sizes that told of it may be told by nothing now.
 void add_before(const Attempt& earlier, Attempt& later) {
-  const auto is_mended = [&](const Change& left) {
+  const auto is_fixed = [&](const Change& left) {
     return std::ranges::find(later.changes.made, left.place, &Change::place) != later.changes.made.end();
   };
   const auto is_said = [&](const Change& left) {
     return std::ranges::find(later.changes.left, left.place, &Change::place) != later.changes.left.end();
   };
   for (const Bound& bound : earlier.bound)
-    if (!is_mended(bound.left)) later.bound.push_back(bound);
+    if (!is_fixed(bound.left)) later.bound.push_back(bound);
   for (const Change& left : earlier.changes.left)
-    if (!is_mended(left) && !is_said(left)) later.changes.left.push_back(left);
+    if (!is_fixed(left) && !is_said(left)) later.changes.left.push_back(left);
   later.changes.made.insert(later.changes.made.begin(), earlier.changes.made.begin(), earlier.changes.made.end());
   later.freed.insert(earlier.freed.begin(), earlier.freed.end());
 }
@@ -464,7 +465,7 @@ Attempt attempt_to_thaw(ir::Model& model, const std::set<std::string>& held) {
   for (int round = 1; round <= kMostLooks; ++round) {
     SizeThawer thawer(model, held);
     Attempt found = thawer.run();
-    const bool is_last = round == kMostLooks || !thawer.is_told_more() || found.bound.empty();
+    const bool is_last = round == kMostLooks || !thawer.knows_more() || found.bound.empty();
     add_before(all, found);
     all = std::move(found);
     if (!is_last) continue;

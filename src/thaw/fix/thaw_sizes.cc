@@ -66,8 +66,8 @@ class WholeAxes {
   }
 
   void say(Change left) {
-    const bool is_told = std::ranges::any_of(left_, [&](const Change& told) { return told.place == left.place; });
-    if (!is_told) left_.push_back(std::move(left));
+    const bool is_reported = std::ranges::any_of(left_, [&](const Change& other) { return other.place == left.place; });
+    if (!is_reported) left_.push_back(std::move(left));
   }
 
   void tell() {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "thaw/frozen/hints.h"
+#include "thaw/frozen/assumed_sizes.h"
 #include "thaw/frozen/ones.h"
 #include "thaw/frozen/rows.h"
 #include "thaw/frozen/sample_rows.h"
@@ -99,14 +99,14 @@ class Analysis {
         Dim& symbol = static_symbols_[{axis, size}];
         if (symbol.is_unknown()) {
           symbol = scope_.fresh(fmt::format("{}_dim{}", input->name(), axis), dim::SymbolKind::kInputDim);
-          out_.hints[scope_.symbol_id(symbol)] = size;
+          out_.assumed_sizes[scope_.symbol_id(symbol)] = size;
         }
         (*fact.shape)[axis] = symbol;
       }
       options_.inputs[input] = fact;
     }
     std::set<int> held;
-    for (const auto& [id, size] : out_.hints)
+    for (const auto& [id, size] : out_.assumed_sizes)
       if (held_.contains(scope_.symbols()[static_cast<size_t>(id)].name)) held.insert(id);
     make_numbers(held);
   }
@@ -116,9 +116,9 @@ class Analysis {
     for (auto& [input, fact] : options_.inputs) {
       if (!fact.shape) continue;
       for (Dim& d : *fact.shape)
-        if (const int id = d.is_symbolic() ? scope_.symbol_id(d) : -1; ids.contains(id)) d = out_.hints.at(id);
+        if (const int id = d.is_symbolic() ? scope_.symbol_id(d) : -1; ids.contains(id)) d = out_.assumed_sizes.at(id);
     }
-    for (const int id : ids) out_.hints.erase(id);
+    for (const int id : ids) out_.assumed_sizes.erase(id);
   }
 
   // A size that a weight fixes (channels), or that meets one which nothing that can be frozen has made (heads that a
@@ -129,9 +129,9 @@ class Analysis {
     for (const Obligation& o : out_.result.obligations()) {
       auto sides = sides_of(o);
       const int id = sides ? scope_.symbol_id(sides->expression) : -1;
-      if (id < 0 || !out_.hints.contains(id) || fixed.contains(id)) continue;
+      if (id < 0 || !out_.assumed_sizes.contains(id) || fixed.contains(id)) continue;
       const bool is_fixed = weight_operand(o, *sides) || is_own_number(o, *sides) ||
-                            (sides->constant == out_.hints.at(id) && comes_from_nothing(tracer, o, *sides));
+                            (sides->constant == out_.assumed_sizes.at(id) && comes_from_nothing(tracer, o, *sides));
       if (is_fixed) fixed.insert(id);
     }
     if (fixed.empty()) return false;
@@ -147,8 +147,8 @@ class Analysis {
     std::map<int, std::vector<bool>> named;
     for (const VisitContext::Pick& pick : picks_) {
       const int id = scope_.symbol_id(pick.size);
-      const auto size = id >= 0 ? out_.hints.find(id) : out_.hints.end();
-      if (size == out_.hints.end() || size->second > kMostPositions) continue;
+      const auto size = id >= 0 ? out_.assumed_sizes.find(id) : out_.assumed_sizes.end();
+      if (size == out_.assumed_sizes.end() || size->second > kMostPositions) continue;
       std::vector<bool>& positions = named.try_emplace(id, static_cast<size_t>(size->second)).first->second;
       for (int64_t at = pick.first; at < pick.last; ++at) positions[static_cast<size_t>(at)] = true;
     }
@@ -166,7 +166,7 @@ class Analysis {
     for (const auto& [name, inputs] : named_batches(model_)) {
       const Fact& first = out_.result.fact(inputs.front());
       const int id = first.rank() > 0 ? scope_.symbol_id(first.dim(0)) : -1;
-      if (id < 0 || out_.hints.contains(id)) continue;
+      if (id < 0 || out_.assumed_sizes.contains(id)) continue;
       const auto rows = follow_samples(model_, out_.result, inputs, first.dim(0));
       for (const ir::Value* output : model_.graph->outputs()) {
         const auto found = rows.find(output);
@@ -174,7 +174,7 @@ class Analysis {
         if (is_one_at(*found->second.node, found->second.axis)) folded_.insert(id);
       }
     }
-    for (const int id : folded_) out_.hints[id] = 1;
+    for (const int id : folded_) out_.assumed_sizes[id] = 1;
     return !folded_.empty();
   }
 
@@ -220,7 +220,7 @@ class Analysis {
     };
     options.after_node = [&](const infer::NodeVisit& visit) {
       if (const ops::Operator* op = ops::registry().find(visit.node); op && op->frozen && !visit.outputs.empty()) {
-        VisitContext context(visit, out_.hints, model_.opset(visit.node.domain()).value_or(1), batches_);
+        VisitContext context(visit, out_.assumed_sizes, model_.opset(visit.node.domain()).value_or(1), batches_);
         op->frozen(context);
         picks_.insert(picks_.end(), context.picks.begin(), context.picks.end());
         for (const Meeting& m : context.meetings)
@@ -232,7 +232,7 @@ class Analysis {
       rejoin(visit);
     };
     for (int round = 0; round < kSolvingRounds; ++round) {
-      options.hints = out_.hints;
+      options.assumed_sizes = out_.assumed_sizes;
       meetings_.clear();
       picks_.clear();
       suspects_.clear();
@@ -243,14 +243,14 @@ class Analysis {
       // What a size was solved from is not stated again once it is known.
       met.insert(met.end(), equations.begin(), equations.end());
       std::erase_if(equations, [](const Obligation& o) { return holds_remainder(o.a) || holds_remainder(o.b); });
-      Hints known = solve_hints(scope_, equations, {out_.hints, out_.guessed});
-      bool learned = known.values != out_.hints;
-      out_.hints = std::move(known.values);
+      AssumedSizes known = solve_assumed_sizes(scope_, equations, {out_.assumed_sizes, out_.guessed});
+      bool learned = known.values != out_.assumed_sizes;
+      out_.assumed_sizes = std::move(known.values);
       out_.guessed = std::move(known.guessed);
       if (!learned && !learn_from_names(met)) break;
     }
     // The sizes of static inputs are declared.
-    if (!out_.all_inputs_static) others_ = other_solutions(met, {out_.hints, out_.guessed});
+    if (!out_.all_inputs_static) others_ = other_solutions(met, {out_.assumed_sizes, out_.guessed});
     // A batch that was folded away was 1 by the place of that number, which no equation tells.
     for (dim::Assignment& sizes : others_)
       for (const int id : folded_) sizes[id] = 1;
@@ -267,11 +267,11 @@ class Analysis {
       if (!output->type.shape || output->type.shape->empty() || fact.rank() < 1) continue;
       const auto meant = scope_.find(output->type.shape->front().param);
       const int id = meant ? scope_.symbol_id(*meant) : -1;
-      if (!batches_.contains(id) || out_.hints.contains(id)) continue;
+      if (!batches_.contains(id) || out_.assumed_sizes.contains(id)) continue;
       for (const auto& [symbol, value] : suspects_) {
         if (symbol != id || !(fact.dim(0).is_constant(value) || dim::same(fact.dim(0), dim::min(*meant, value))))
           continue;
-        out_.hints[id] = value;
+        out_.assumed_sizes[id] = value;
         met.push_back({output->producer(), dim::Relation::kEqual, *meant, value, "sizes that an output declares"});
         any = true;
         break;
@@ -310,7 +310,7 @@ class Analysis {
       Fact known = fact;
       bool symbolic = false;
       for (Dim& d : *known.shape) {
-        auto value = dim::evaluate(d, out_.hints);
+        auto value = dim::evaluate(d, out_.assumed_sizes);
         if (!value) break;
         symbolic |= !d.is_constant();
         d = *value;
@@ -333,8 +333,9 @@ class Analysis {
       const bool counts_out = op && op->operands.find(ops::Role::kLengths) >= 0;
       if (sides->constant == 1 && !counts_out) continue;
       if (holds_remainder(sides->expression)) continue;
-      auto hinted = dim::evaluate(sides->expression, out_.hints);
-      if (hinted && *hinted != sides->constant) continue;  // a contradiction, not a frozen size: other rules report it
+      auto assumed = dim::evaluate(sides->expression, out_.assumed_sizes);
+      if (assumed && *assumed != sides->constant)
+        continue;  // a contradiction, not a frozen size: other rules report it
       Meeting m;
       m.value = sides->constant;
       m.expression = sides->expression;
@@ -462,7 +463,7 @@ class Analysis {
         if ((s.role == FrozenRole::kShape || s.role == FrozenRole::kTable) && s.at >= 0)
           site.places.push_back({s.node, s.at, site.expression});
         site.by_chance = is_by_chance(site.expression, site.value);
-        site.beside_one = undecided.contains({m.node, m.meeting.element}) && !m.meeting.ones.empty();
+        site.next_to_one = undecided.contains({m.node, m.meeting.element}) && !m.meeting.ones.empty();
         site.folds_batch = folded_.contains(scope_.symbol_id(site.expression));
         add_site(site);
       }
@@ -488,13 +489,13 @@ class Analysis {
 
   // The elements of Reshapes beside which a 1 may be what grows.
   std::set<std::pair<const ir::Node*, int>> look_at_ones() const {
-    std::vector<OnesBeside> all;
+    std::vector<AdjacentOnes> all;
     for (const NodeMeeting& m : meetings_)
       if (!m.meeting.ones.empty()) all.push_back({m.node, m.meeting.element, m.meeting.ones});
     if (all.empty()) return {};
     infer::InferOptions options = options_;
     options.prefer_symbols = true;
-    options.hints = out_.hints;
+    options.assumed_sizes = out_.assumed_sizes;
     return undecided_ones(model_, scope_, std::move(options), batches_, all);
   }
 
@@ -622,15 +623,15 @@ class Analysis {
     const bool is_full = known.more.size() == kMostSizes;
     const auto doubt_as = [&](auto& size) {
       size.by_chance |= site.by_chance;
-      size.beside_one |= site.beside_one;
+      size.next_to_one |= site.next_to_one;
     };
     if (known.value == site.value || is_full) doubt_as(known);
     for (FrozenSize& more : known.more)
       if (more.value == site.value) doubt_as(more);
-    bool told =
+    bool is_known =
         known.value == site.value || is_full ||
         std::any_of(known.more.begin(), known.more.end(), [&](const FrozenSize& s) { return s.value == site.value; });
-    if (!told) known.more.push_back({site.value, site.expression, site.product, site.by_chance, site.beside_one});
+    if (!is_known) known.more.push_back({site.value, site.expression, site.product, site.by_chance, site.next_to_one});
   }
 
   const ir::Model& model_;
@@ -646,7 +647,7 @@ class Analysis {
   std::vector<VisitContext::Pick> picks_;
   std::set<int> folded_;  // free batches that end in another axis, where a 1 stands in the place of theirs
   std::set<std::pair<int, int64_t>> suspects_;  // symbols and numbers
-  std::vector<dim::Assignment> others_;         // sizes that would do as well as the hints
+  std::vector<dim::Assignment> others_;         // sizes that would do as well as the assumed sizes
   std::map<std::pair<const void*, FrozenRole>, size_t> index_;
   bool has_lengths_ = false;  // integer inputs have numbers for their dims
 };

@@ -3,7 +3,7 @@
 // A trace or an optimizer writes the example's sizes into the graph: Reshape targets, Split lists, index and angle
 // tables. Nothing in one file says so, but the rest of the graph does: a size that is still an expression of the inputs
 // meets a constant that it can equal at one input size only. The analysis
-//   1. runs inference and solves the meetings for the input sizes that the model was frozen at (hints.h);
+//   1. runs inference and solves the meetings for the input sizes that the model was frozen at (assumed_sizes.h);
 //   2. runs it again, going on with the expression wherever a constant equals it at those sizes, and as the operators'
 //      frozen rules say (ops/rule/frozen_rule.h), so that a size frozen early does not hide one frozen later;
 //   3. follows each constant back to the initializer or Constant node that it comes from (source.h).
@@ -34,12 +34,12 @@ enum class FrozenRole : uint8_t {
 struct FrozenSize {
   int64_t value = 0;
   dim::Dim expression;
-  bool product = false, by_chance = false, beside_one = false;  // as in FrozenSite
-  bool is_doubtful() const { return product || by_chance || beside_one; }
+  bool product = false, by_chance = false, next_to_one = false;  // as in FrozenSite
+  bool is_doubtful() const { return product || by_chance || next_to_one; }
 };
 
 // An element of what a node reads as a shape, or an axis of a table that it reads, told apart from others of the same number.
-struct FrozenPlace {
+struct FrozenElement {
   const ir::Node* reader = nullptr;
   int at = 0;
   dim::Dim expression;
@@ -62,19 +62,20 @@ struct FrozenSite {
   // Sizes that the graph admits as well as those that were solved for make another number of the expression.
   bool by_chance = false;
   // A 1 stands beside the size, and nothing tells that it is no part of it: one window of 4, or 4 of an axis that was put in.
-  bool beside_one = false;
-  std::vector<FrozenPlace> places = {};  // of kShape and kTable: those that are known, as far as they could be followed
+  bool next_to_one = false;
+  std::vector<FrozenElement> places =
+      {};  // of kShape and kTable: those that are known, as far as they could be followed
   // Nothing but the name that an output declares tells of it: the size is that name, which is no size of the inputs.
   bool by_name = false;
   // The size is a free batch, and samples come out of the model with no axis that counts them: the 1 was a batch of one.
   bool folds_batch = false;
   // Whether the constant's first number may be that of another expression.
-  bool is_doubtful() const { return product || by_chance || beside_one; }
+  bool is_doubtful() const { return product || by_chance || next_to_one; }
 };
 
 struct FrozenAnalysis {
   infer::Result result;            // facts with the frozen sizes thawed: what the model was meant to be
-  dim::Assignment hints;           // input sizes at which the model was frozen, as far as they could be solved
+  dim::Assignment assumed_sizes;   // input sizes at which the model was frozen, as far as they could be solved
   std::set<int> guessed;           // symbols of which only a product with others is known
   bool all_inputs_static = false;  // every input dim was a number; they were taken as frozen too
   std::vector<FrozenSite> sites;   // in node order

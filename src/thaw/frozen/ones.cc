@@ -15,16 +15,16 @@ using ops::Obligation;
 namespace {
 
 // The model once more, with a symbol of its own for each 1.
-class OnesTold {
+class OneDecider {
  public:
-  OnesTold(const ir::Model& model, dim::Scope& scope, infer::InferOptions options, const std::set<int>& batches,
-           const std::vector<OnesBeside>& all)
+  OneDecider(const ir::Model& model, dim::Scope& scope, infer::InferOptions options, const std::set<int>& batches,
+             const std::vector<AdjacentOnes>& all)
       : model_(model), scope_(scope), options_(std::move(options)), batches_(batches) {
-    for (const OnesBeside& beside : all) {
-      auto& elements = by_node_[beside.node];
-      if (std::ranges::find(elements, beside.element, &Cut::element) != elements.end()) continue;
-      Cut cut{beside.element, {}};
-      for (const int axis : beside.ones) cut.ones.emplace_back(axis, symbol_at(*beside.node, axis));
+    for (const AdjacentOnes& ones : all) {
+      auto& elements = by_node_[ones.node];
+      if (std::ranges::find(elements, ones.element, &Cut::element) != elements.end()) continue;
+      Cut cut{ones.element, {}};
+      for (const int axis : ones.ones) cut.ones.emplace_back(axis, symbol_at(*ones.node, axis));
       elements.push_back(std::move(cut));
     }
   }
@@ -33,23 +33,23 @@ class OnesTold {
     options_.after_node = [&](const infer::NodeVisit& visit) {
       const ops::Operator* op = ops::registry().find(visit.node);
       if (!op || !op->frozen || visit.outputs.empty()) return;
-      VisitContext context(visit, options_.hints, model_.opset(visit.node.domain()).value_or(1), batches_);
+      VisitContext context(visit, options_.assumed_sizes, model_.opset(visit.node.domain()).value_or(1), batches_);
       op->frozen(context);
       if (const auto at = by_node_.find(&visit.node); at != by_node_.end()) cut(at->second, visit.outputs[0]);
     };
     const infer::Result result = infer::infer(model_, scope_, options_);
     DisjointSets equal(scope_.symbols().size());
-    std::set<int> told;
-    for (const Obligation& o : result.obligations()) look_at(o, equal, told);
+    std::set<int> decided;
+    for (const Obligation& o : result.obligations()) look_at(o, equal, decided);
     std::set<size_t> roots;
-    for (const int symbol : told) roots.insert(equal.first_of(static_cast<size_t>(symbol)));
-    const auto is_told = [&](const std::pair<int, int>& at) {
+    for (const int symbol : decided) roots.insert(equal.first_of(static_cast<size_t>(symbol)));
+    const auto is_decided = [&](const std::pair<int, int>& at) {
       return roots.contains(equal.first_of(static_cast<size_t>(at.second)));
     };
     std::set<std::pair<const ir::Node*, int>> undecided;
     for (const auto& [node, cuts] : by_node_)
       for (const Cut& one : cuts)
-        if (!std::ranges::all_of(one.ones, is_told)) undecided.emplace(node, one.element);
+        if (!std::ranges::all_of(one.ones, is_decided)) undecided.emplace(node, one.element);
     return undecided;
   }
 
@@ -66,7 +66,7 @@ class OnesTold {
     const Dim symbol = scope_.fresh("ones", dim::SymbolKind::kDataDependent);
     scope_.assume_range(symbol, 1, std::nullopt);
     at->second = scope_.symbol_id(symbol);
-    options_.hints[at->second] = 1;
+    options_.assumed_sizes[at->second] = 1;
     cut_from_[at->second];
     return at->second;
   }
@@ -77,9 +77,9 @@ class OnesTold {
     for (const Cut& one : cuts) {
       if (one.element >= static_cast<int>(shape.size())) return;
       Dim& size = shape[static_cast<size_t>(one.element)];
-      const std::vector<int> beside = dim::symbols_of(size);
+      const std::vector<int> ones = dim::symbols_of(size);
       for (const auto& [axis, symbol] : one.ones) {
-        cut_from_[symbol].insert(beside.begin(), beside.end());
+        cut_from_[symbol].insert(ones.begin(), ones.end());
         if (axis >= static_cast<int>(shape.size())) return;
         shape[static_cast<size_t>(axis)] = scope_.symbol_at(symbol);
         size = dim::floor_div(size, scope_.symbol_at(symbol));
@@ -88,8 +88,8 @@ class OnesTold {
     out.shape = std::move(shape);
   }
 
-  // What must hold of ones that are equal, or of one that is told.
-  void look_at(const Obligation& o, DisjointSets& equal, std::set<int>& told) const {
+  // What must hold of ones that are equal, or of one that is decided.
+  void look_at(const Obligation& o, DisjointSets& equal, std::set<int>& decided) const {
     std::set<int> ones, sizes;
     for (const Dim side : {o.a, o.b})
       for (const int id : dim::symbols_of(side))
@@ -102,12 +102,12 @@ class OnesTold {
     if (ones.size() != 1 || is_open(o)) return;
     // With larger sizes it holds where the 1 stays one, and not where it grows with them.
     for (const int64_t factor : {2, 3}) {
-      dim::Assignment at = options_.hints;
+      dim::Assignment at = options_.assumed_sizes;
       for (const int id : sizes)
-        if (const auto hint = at.find(id); hint != at.end()) hint->second *= factor;
+        if (const auto assumed = at.find(id); assumed != at.end()) assumed->second *= factor;
       if (!holds(o, at)) continue;
       at[*ones.begin()] = factor;
-      if (!holds(o, at)) told.insert(*ones.begin());
+      if (!holds(o, at)) decided.insert(*ones.begin());
     }
   }
 
@@ -140,8 +140,8 @@ class OnesTold {
 
 std::set<std::pair<const ir::Node*, int>> undecided_ones(const ir::Model& model, dim::Scope& scope,
                                                          infer::InferOptions options, const std::set<int>& batches,
-                                                         const std::vector<OnesBeside>& all) {
-  return OnesTold(model, scope, std::move(options), batches, all).run();
+                                                         const std::vector<AdjacentOnes>& all) {
+  return OneDecider(model, scope, std::move(options), batches, all).run();
 }
 
 }  // namespace thaw::frozen

@@ -15,16 +15,16 @@
 namespace thaw::frozen {
 
 // The 1s beside an element of a Reshape's target that is frozen (ops::Meeting).
-struct OnesBeside {
+struct AdjacentOnes {
   const ir::Node* node;
   int element;
   std::vector<int> ones;
 };
 
-// Those, by node and element, of which nothing tells that all of the ones stay 1. `options` has the hints, `batches` are as
+// Those, by node and element, of which nothing tells that all of the ones stay 1. `options` has the assumed sizes, `batches` are as
 // for frozen rules. One inference.
 std::set<std::pair<const ir::Node*, int>> undecided_ones(const ir::Model& model, dim::Scope& scope,
                                                          infer::InferOptions options, const std::set<int>& batches,
-                                                         const std::vector<OnesBeside>& all);
+                                                         const std::vector<AdjacentOnes>& all);
 
 }  // namespace thaw::frozen

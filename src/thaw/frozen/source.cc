@@ -282,10 +282,10 @@ bool SourceTracer::through_axis(const Step& step, const ir::Node& producer) {
   const bool is_repeated = is_repeated_once(view, step.axis);
   if (!link || (link->kind != ops::AxisKind::kKept && link->kind != ops::AxisKind::kNew && !is_repeated)) return false;
   // What an index that is computed is made of may count in other ways.
-  for (const ops::AxisPlace& place : link->inputs)
+  for (const ops::OperandAxis& place : link->inputs)
     if (ops::role_of(producer, place.operand) == ops::Role::kIndex && !producer.input(place.operand)->constant())
       return false;
-  for (const ops::AxisPlace& place : link->inputs) {
+  for (const ops::OperandAxis& place : link->inputs) {
     const ops::Fact& fact = result_.fact(producer.input(place.operand));
     if (place.axis < fact.rank() && fact.dim(place.axis).is_constant(step.number))
       enqueue(producer, producer.input(place.operand), step.number, Question::kDim, place.axis, step.expression);
@@ -297,10 +297,10 @@ bool SourceTracer::through_axis(const Step& step, const ir::Node& producer) {
     const ops::Fact &sizes = result_.fact(producer.input(i)), &out = result_.fact(step.value);
     const auto count = sizes.rank() == 1 ? sizes.dim(0).constant() : std::nullopt;
     const int64_t element = count && out.has_rank() ? step.axis - (out.rank() - *count) : -1;
-    const bool is_told = element >= 0 && (role == ops::Role::kShape || role == ops::Role::kRepeats);
+    const bool is_element = element >= 0 && (role == ops::Role::kShape || role == ops::Role::kRepeats);
     enqueue(producer, producer.input(i), step.number,
             role == ops::Role::kRepeats ? Question::kAnyElement : Question::kElement,
-            is_told ? static_cast<int>(element) : -1, step.expression);
+            is_element ? static_cast<int>(element) : -1, step.expression);
   }
   return true;
 }

@@ -13,8 +13,9 @@ namespace thaw::frozen {
 // What the rules set goes into the visit's outputs.
 class VisitContext final : public ops::FrozenContext {
  public:
-  VisitContext(const infer::NodeVisit& visit, const dim::Assignment& hints, int64_t opset, const std::set<int>& batches)
-      : visit_(visit), hints_(hints), batches_(batches) {
+  VisitContext(const infer::NodeVisit& visit, const dim::Assignment& assumed_sizes, int64_t opset,
+               const std::set<int>& batches)
+      : visit_(visit), assumed_sizes_(assumed_sizes), batches_(batches) {
     node_ = &visit.node;
     opset_ = opset;
   }
@@ -27,7 +28,7 @@ class VisitContext final : public ops::FrozenContext {
     return value ? value->constant() : nullptr;
   }
   const ir::Attribute* attribute(std::string_view name) const override { return node().attribute(name); }
-  const dim::Assignment& hints() const override { return hints_; }
+  const dim::Assignment& assumed_sizes() const override { return assumed_sizes_; }
   bool is_batch(int symbol) const override { return batches_.contains(symbol); }
   std::span<const ops::Obligation> stated() const override { return visit_.stated; }
   void set_shape(int i, ops::Shape shape) override { visit_.outputs[static_cast<size_t>(i)].shape = std::move(shape); }
@@ -48,7 +49,7 @@ class VisitContext final : public ops::FrozenContext {
 
  private:
   const infer::NodeVisit& visit_;
-  const dim::Assignment& hints_;
+  const dim::Assignment& assumed_sizes_;
   const std::set<int>& batches_;
 };
 

@@ -29,7 +29,7 @@ class Decoder {
   bool splits_prompts_;
   int64_t position_axes_ = 0;  // 1 or 3; 0: the model takes none
   Arrays empty_;               // caches of no tokens
-  std::vector<run::Carried> carried_;
+  std::vector<run::CachedOutput> carried_;
   std::optional<int64_t> vocabulary_;
   run::Session session_;
   int64_t past_ = 0;

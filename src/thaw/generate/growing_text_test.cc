@@ -24,19 +24,19 @@ std::string stops_at_broken(std::span<const int64_t> tokens) {
 
 std::string grown(const std::string& bytes) {
   GrowingText text(stops_at_broken);
-  std::string pieces;
+  std::string chunks;
   for (size_t i = 0; i < bytes.size(); ++i)
-    pieces += text.add(static_cast<unsigned char>(bytes[i]), i + 1 == bytes.size());
-  EXPECT_EQ(pieces, text.finish());
-  return pieces;
+    chunks += text.add(static_cast<unsigned char>(bytes[i]), i + 1 == bytes.size());
+  EXPECT_EQ(chunks, text.finish());
+  return chunks;
 }
 
 TEST(GrowingText, CharactersOfSeveralTokensComeWhole) {
   GrowingText text(stops_at_broken);
-  std::vector<std::string> pieces;
+  std::vector<std::string> chunks;
   for (const char byte : std::string("a\xC3\xB6\xE2\x82\xAC!"))
-    pieces.push_back(text.add(static_cast<unsigned char>(byte), false));
-  EXPECT_EQ(pieces, (std::vector<std::string>{"a", "", "\xC3\xB6", "", "", "\xE2\x82\xAC", "!"}));
+    chunks.push_back(text.add(static_cast<unsigned char>(byte), false));
+  EXPECT_EQ(chunks, (std::vector<std::string>{"a", "", "\xC3\xB6", "", "", "\xE2\x82\xAC", "!"}));
   EXPECT_EQ(text.finish(), "a\xC3\xB6\xE2\x82\xAC!");
 }
 

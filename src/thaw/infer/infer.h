@@ -53,7 +53,7 @@ struct InferOptions {
   bool prefer_symbols = false;
   // With prefer_symbols: values that symbols are thought to have had when the model was frozen. An expression that
   // comes to another value than the constant does not stand for it.
-  dim::Assignment hints;
+  dim::Assignment assumed_sizes;
   // Where false, no element of a tensor comes from a shape: what is still known of small tensors is written in the file
   // (literal), or is an input's value.
   bool reads_shapes = true;

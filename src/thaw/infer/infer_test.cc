@@ -118,7 +118,7 @@ TEST(Infer, AMeetingWithAConstantKeepsTheConstantUnlessSymbolsArePreferred) {
   InferOptions options;
   options.prefer_symbols = true;
   EXPECT_EQ(text(infer(*model, scope, options).fact(y)), "n, 4");
-  options.hints[scope.symbol_id(scope.symbol("n"))] = 1;  // then it broadcasts
+  options.assumed_sizes[scope.symbol_id(scope.symbol("n"))] = 1;  // then it broadcasts
   EXPECT_EQ(text(infer(*model, scope, options).fact(y)), "7, 4");
 }
 

@@ -82,14 +82,14 @@ void NodeContext::state(dim::Relation kind, Dim a, Dim b, std::string_view what,
 Dim NodeContext::meet(Dim expression, Dim constant) const {
   const InferOptions& options = engine_.options();
   if (!options.prefer_symbols) return constant;
-  auto hinted = dim::evaluate(expression, options.hints);
-  return hinted && *hinted != *constant.constant() ? constant : expression;
+  auto assumed = dim::evaluate(expression, options.assumed_sizes);
+  return assumed && *assumed != *constant.constant() ? constant : expression;
 }
 
 Dim NodeContext::prefer(Dim a, Dim b) const {
   const InferOptions& options = engine_.options();
   if (!options.prefer_symbols) return dim::broadcast(a, b);
-  auto x = dim::evaluate(a, options.hints), y = dim::evaluate(b, options.hints);
+  auto x = dim::evaluate(a, options.assumed_sizes), y = dim::evaluate(b, options.assumed_sizes);
   if (x && y && *x != *y) return *x == 1 ? b : *y == 1 ? a : dim::broadcast(a, b);
   // Meant to be equal: the simpler one says it.
   return dim::to_string(b).size() < dim::to_string(a).size() ? b : a;

@@ -91,7 +91,7 @@ template <typename Rename>
 void Checkpoint::add_file(const std::filesystem::path& path, Rename rename) {
   files_.push_back(std::make_unique<ir::Safetensors>(ir::Safetensors::open(path)));
   for (const ir::Safetensors::Entry& entry : files_.back()->entries()) {
-    const auto [place, is_new] = where_.emplace(rename(entry.name), Place{files_.size() - 1, &entry});
+    const auto [place, is_new] = where_.emplace(rename(entry.name), Location{files_.size() - 1, &entry});
     if (is_new) continue;
     throw Error(ErrorCode::kInvalidFile,
                 {.what = fmt::format("'{}' is in {} too", entry.name, files_[place->second.file]->file_name()),
@@ -121,15 +121,15 @@ void Checkpoint::add_alias(std::string canonical, std::string stored) {
   aliases_.emplace_back(std::move(canonical), std::move(stored));
 }
 
-const Checkpoint::Place* Checkpoint::look_up(std::string_view name, std::string* stored) const {
-  const auto at = [&](const std::string& candidate) -> const Place* {
+const Checkpoint::Location* Checkpoint::look_up(std::string_view name, std::string* stored) const {
+  const auto at = [&](const std::string& candidate) -> const Location* {
     const auto found = where_.find(candidate);
     if (found == where_.end()) return nullptr;
     if (stored) *stored = candidate;
     return &found->second;
   };
   std::string plain(name);
-  if (const Place* place = at(plain)) return place;
+  if (const Location* place = at(plain)) return place;
   std::string all = plain;
   for (const auto& [canonical, alias] : aliases_) {
     const auto replaced = [&](const std::string& text) {
@@ -139,11 +139,11 @@ const Checkpoint::Place* Checkpoint::look_up(std::string_view name, std::string*
     };
     const std::string alone = replaced(plain);
     if (alone != plain) {
-      if (const Place* place = at(alone)) return place;
+      if (const Location* place = at(alone)) return place;
     }
     all = replaced(all);
     if (all != alone) {
-      if (const Place* place = at(all)) return place;
+      if (const Location* place = at(all)) return place;
     }
   }
   return nullptr;
@@ -151,7 +151,7 @@ const Checkpoint::Place* Checkpoint::look_up(std::string_view name, std::string*
 
 std::optional<ir::Tensor> Checkpoint::find(std::string_view name) const {
   std::string stored;
-  const Place* place = look_up(name, &stored);
+  const Location* place = look_up(name, &stored);
   if (!place) return std::nullopt;
   used_.insert(std::move(stored));
   return files_[place->file]->tensor(*place->entry);

@@ -48,18 +48,18 @@ class Checkpoint {
 
  private:
   explicit Checkpoint(Config config) : config_(std::move(config)) {}
-  struct Place {
+  struct Location {
     size_t file;
     const ir::Safetensors::Entry* entry;
   };
-  const Place* look_up(std::string_view name, std::string* stored) const;
+  const Location* look_up(std::string_view name, std::string* stored) const;
   template <typename Rename>
   void add_file(const std::filesystem::path& path, Rename rename);
 
   std::filesystem::path folder_;
   Config config_;
   std::vector<std::unique_ptr<ir::Safetensors>> files_;
-  std::unordered_map<std::string, Place> where_;
+  std::unordered_map<std::string, Location> where_;
   std::vector<std::pair<std::string, std::string>> aliases_;
   mutable std::set<std::string> used_;
 };

@@ -29,11 +29,12 @@ Weight Weight::of(ir::Tensor tensor) {
 Weight Weight::concat_rows(const Weight& other) const {
   if (transposed_ || other.transposed_) misuse("rows are joined before transposing");
   if (columns_ != other.columns_) misuse(fmt::format("{} columns cannot join {}", other.columns_, columns_));
-  Weight joined = *this;
-  joined.parts_.insert(joined.parts_.end(), other.parts_.begin(), other.parts_.end());
-  joined.rows_ += other.rows_;
-  joined.dims_ = dims_.size() == 1 ? std::vector{joined.rows_} : std::vector{joined.rows_, joined.columns_};
-  return joined;
+  Weight concatenated = *this;
+  concatenated.parts_.insert(concatenated.parts_.end(), other.parts_.begin(), other.parts_.end());
+  concatenated.rows_ += other.rows_;
+  concatenated.dims_ =
+      dims_.size() == 1 ? std::vector{concatenated.rows_} : std::vector{concatenated.rows_, concatenated.columns_};
+  return concatenated;
 }
 
 Weight Weight::rows(int64_t first, int64_t count) const {
@@ -67,10 +68,10 @@ Weight Weight::plus_low_rank(ir::Tensor a, ir::Tensor b, double scale) const {
 
 Weight Weight::transposed() const {
   if (transposed_) misuse("transposed twice");
-  Weight turned = *this;
-  turned.transposed_ = true;
-  turned.dims_ = {columns_, rows_};
-  return turned;
+  Weight transposed = *this;
+  transposed.transposed_ = true;
+  transposed.dims_ = {columns_, rows_};
+  return transposed;
 }
 
 Weight Weight::reshaped(std::vector<int64_t> dims) const {

@@ -125,22 +125,22 @@ void WeightSource::write_rows(const Weight::Part& part, const Sink& sink) const 
 // A row of the result is a column of every part.
 void WeightSource::write_columns(const Sink& sink) const {
   const int64_t step = std::clamp<int64_t>(kBlock / rows_, 16, std::max<int64_t>(16, columns_));
-  std::vector<float> turned;
+  std::vector<float> transposed;
   std::vector<std::byte> bytes;
   for (int64_t column = 0; column < columns_; column += step) {
     const int64_t count = std::min(step, columns_ - column);
-    turned.resize(static_cast<size_t>(rows_ * count));
+    transposed.resize(static_cast<size_t>(rows_ * count));
     int64_t done = 0;
     for (const Weight::Part& part : parts_) {
       const Columns some(part, columns_, column, count);
       for_chunks(part.count, [&](int64_t first, int64_t rows) {
         const auto chunk = floats(rows * count);
         some.read(first, rows, chunk.get());
-        transpose_block(chunk.get(), rows, count, turned.data() + done + first, rows_);
+        transpose_block(chunk.get(), rows, count, transposed.data() + done + first, rows_);
       });
       done += part.count;
     }
-    pass_on(turned, bytes, sink);
+    pass_on(transposed, bytes, sink);
   }
   for (const Weight::Part& part : parts_) release_pages(part.values.bytes());
 }

@@ -1,4 +1,4 @@
-// Writes the values of a Weight: read, merged, turned and rounded in blocks, on all processors. Internal to model/.
+// Writes the values of a Weight: read, merged, transposed and rounded in blocks, on all processors. Internal to model/.
 #pragma once
 
 #include <cstdint>

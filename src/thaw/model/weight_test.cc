@@ -48,7 +48,7 @@ Matrix plus_product(Matrix w, const Matrix& a, const Matrix& b, float scale) {
   return w;
 }
 
-Matrix turned(const Matrix& m) {
+Matrix transposed(const Matrix& m) {
   Matrix t{m.columns, m.rows, std::vector<float>(m.values.size())};
   for (int64_t i = 0; i < m.rows; ++i)
     for (int64_t j = 0; j < m.columns; ++j) t.at(j, i) = m.at(i, j);
@@ -104,7 +104,7 @@ RC_GTEST_PROP(Weight, IsWhatItsPartsSay, (uint32_t seed)) {
   }
   if (random() % 2) {
     weight = weight->transposed();
-    wanted = turned(wanted);
+    wanted = transposed(wanted);
   }
   RC_ASSERT(weight->dims() == (std::vector{wanted.rows, wanted.columns}));
   const DataType out = type();
@@ -123,7 +123,7 @@ TEST(Weight, IsWrittenInBlocksInOrderAndAsOftenAsAsked) {
   const Matrix wanted = plus_product(m, a, b, 2.0F);
   for (const bool turn : {false, true}) {
     const ir::Tensor tensor = (turn ? weight.transposed() : weight).tensor("w", DataType::kFloat);
-    const std::vector<float> values = turn ? turned(wanted).values : wanted.values;
+    const std::vector<float> values = turn ? transposed(wanted).values : wanted.values;
     std::mutex mutex;
     std::vector<std::vector<float>> written;
     const auto write = [&] {
@@ -161,7 +161,7 @@ TEST(Weight, KernelsAreMatricesAndVectorsAreColumns) {
   const Weight kernel = Weight::of(tensor_of("k", {3, 5, 2, 2}, m.values));
   EXPECT_EQ(kernel.num_rows(), 3);
   EXPECT_THAT(kernel.dims(), ElementsAre(3, 5, 2, 2));
-  EXPECT_EQ(floats_of(kernel.reshaped({3, 20}).transposed().tensor("w", DataType::kFloat)), turned(m).values);
+  EXPECT_EQ(floats_of(kernel.reshaped({3, 20}).transposed().tensor("w", DataType::kFloat)), transposed(m).values);
   EXPECT_THAT(kernel.reshaped({6, 10}).tensor("w", DataType::kFloat).dims, ElementsAre(6, 10));
 
   const Weight vector = Weight::of(tensor_of("v", {3}, {1, 2, 3}));

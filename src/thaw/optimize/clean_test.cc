@@ -83,8 +83,8 @@ TEST(Clean, ListConstants) {
 TEST(Clean, PushTransposes) {
   const auto between = [](std::string_view op) {
     return model({"n", "m", 4}, [&](ModelBuilder& m, Value* x) {
-      Value* turned = m.add_node("Transpose", {x}, {{"perm", kTurn}});
-      return relu(m, m.add_node("Transpose", {m.add_node(op, {turned})}, {{"perm", kTurn}}));
+      Value* transposed = m.add_node("Transpose", {x}, {{"perm", kTurn}});
+      return relu(m, m.add_node("Transpose", {m.add_node(op, {transposed})}, {{"perm", kTurn}}));
     });
   };
   EXPECT_EQ(made_by(push_transposes, between("Exp")), "Exp Relu");

@@ -107,15 +107,15 @@ class AttentionFuser {
 
  private:
   // Looked at before anything else, as most products have none. Of an Einsum either operand may be the weights, and of
-  // another product the right one where it is turned: v^T p^T is (p v)^T.
+  // another product the right one where it is transposed: v^T p^T is (p v)^T.
   bool has_softmax(const ir::Node& product) {
-    is_turned_ = false;
+    is_transposed_ = false;
     along_ = WeightsAlong::kRows;
     weights_ = find_weights(product.input(0), along_, facts_, opset_, why_);
     if (!weights_.softmax && product.op_type() == "Einsum")
       weights_ = find_weights(product.input(1), along_, facts_, opset_, why_);
     if (weights_.softmax || product.op_type() == "Einsum") return weights_.softmax != nullptr;
-    is_turned_ = true;
+    is_transposed_ = true;
     const ir::Node* transpose = producer_of(product.input(1), "Transpose");
     if (!transpose) return has_softmax_along_columns(product);
     const auto given = transpose->attribute_ints("perm");
@@ -135,16 +135,16 @@ class AttentionFuser {
 
   std::optional<MatrixProduct> product_with_values(const ir::Node& product, const ops::Emit& at) const {
     auto values = matrix_product(product, facts_, at);
-    if (!values || !is_turned_) return values;
+    if (!values || !is_transposed_) return values;
     Shaped weights = values->right;
     if (along_ == WeightsAlong::kRows)
       weights = with_last_two_swapped(at, weights);
     else
       std::swap(weights.dims[weights.dims.size() - 2], weights.dims.back());  // never written
-    MatrixProduct turned{weights, with_last_two_swapped(at, values->left), values->scale};
-    for (int axis = 0; axis < turned.left.rank(); ++axis) turned.turned.push_back(axis);
-    std::swap(turned.turned[turned.turned.size() - 2], turned.turned.back());
-    return values->turned.empty() ? std::optional(std::move(turned)) : std::nullopt;
+    MatrixProduct transposed{weights, with_last_two_swapped(at, values->left), values->scale};
+    for (int axis = 0; axis < transposed.left.rank(); ++axis) transposed.transposed.push_back(axis);
+    std::swap(transposed.transposed[transposed.transposed.size() - 2], transposed.transposed.back());
+    return values->transposed.empty() ? std::optional(std::move(transposed)) : std::nullopt;
   }
 
   // Once more where it leaves a reason in outside_: without the cache then.
@@ -155,7 +155,7 @@ class AttentionFuser {
     const ops::Emit at = patch.before(product);
     try {
       const auto values = product_with_values(*product, at);
-      // The weights as they are, not turned.
+      // The weights as they are, not transposed.
       if (!values || values->scale != 1 || !are_weights(values->left)) return false;
       auto found = find(*values, product, at);
       if (!found) return false;
@@ -286,7 +286,7 @@ class AttentionFuser {
         now = at.reshape(now, at.list({0, *kept, *groups, -1, heads.value_width}));
       }
     }
-    if (!values.turned.empty()) now = at.transpose(now, values.turned);
+    if (!values.transposed.empty()) now = at.transpose(now, values.transposed);
     patch.replace(old, now);
     remove_what_gave(*old);
     return true;
@@ -309,7 +309,7 @@ class AttentionFuser {
   rewrite::Changes& changes_;
   int64_t opset_;
   FoundWeights weights_;
-  bool is_turned_ = false;  // weights on the right
+  bool is_transposed_ = false;  // weights on the right
   WeightsAlong along_ = WeightsAlong::kRows;
   std::string why_;
   std::string outside_;  // why its cache is not the operator's

@@ -1,4 +1,4 @@
-// com.microsoft's MatMulNBits: a product with a turned weight that DequantizeLinear makes of blocks of 4 bits.
+// com.microsoft's MatMulNBits: a product with a transposed weight that DequantizeLinear makes of blocks of 4 bits.
 //
 // A weight with its summed axis first ONNX Runtime makes one of by itself, as exactly as the session says: that is left to it.
 // One that a Transpose or Gemm turns it leaves, and dequantizes whole at each run. Of 8 bits it has no kernel that reckons in
@@ -104,15 +104,15 @@ bool is_product(const ir::Node& node) {
 std::optional<BlockWeight> block_weight(ir::Node& product) {
   BlockWeight found;
   ir::Value* value = product.input(1);
-  bool is_turned = is_named(&product, "Gemm") && product.attribute_int("transB", 0) != 0;
+  bool is_transposed = is_named(&product, "Gemm") && product.attribute_int("transB", 0) != 0;
   if (is_named(value->producer(), "Transpose") && is_read_once(*value)) {
     const auto order = value->producer()->attribute_ints("perm");
     if (!order.empty() && (order.size() != 2 || order[0] != 1)) return std::nullopt;
-    is_turned = !is_turned;
+    is_transposed = !is_transposed;
     found.transpose = value->producer();
     value = found.transpose->input(0);
   }
-  if (!is_turned || !is_named(value->producer(), "DequantizeLinear") || !is_read_once(*value)) return std::nullopt;
+  if (!is_transposed || !is_named(value->producer(), "DequantizeLinear") || !is_read_once(*value)) return std::nullopt;
   ir::Node& node = *value->producer();
   found.dequantize = &node;
   const auto weight = packed(node.input(0));

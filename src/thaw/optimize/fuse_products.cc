@@ -41,7 +41,7 @@ std::optional<Scaled> scaled_value(const ir::Node& node, const infer::Inference&
   return std::nullopt;
 }
 
-// A constant, or what a node makes of constants alone: turned, cast, of codes.
+// A constant, or what a node makes of constants alone: transposed, cast, of codes.
 bool is_weight(const ir::Value& value) {
   const ir::Node* maker = value.producer();
   return constant_of(&value) ||
@@ -51,7 +51,7 @@ bool is_weight(const ir::Value& value) {
 
 struct FusedProduct {
   ir::Value* operands[2] = {};
-  bool turned[2] = {};
+  bool transposed[2] = {};
   double alpha = 1;
   std::vector<ir::Node*> absorbed;  // readers before what they read
 };
@@ -69,8 +69,8 @@ std::optional<FusedProduct> product_around(ir::Node& matmul, const infer::Infere
       if (const auto scaled = scaled_value(*node, facts)) {
         found.alpha *= scaled->by;
         operand = scaled->value;
-      } else if (!found.turned[i] && turns_matrices(*node, facts.fact(operand).rank())) {
-        found.turned[i] = true;
+      } else if (!found.transposed[i] && turns_matrices(*node, facts.fact(operand).rank())) {
+        found.transposed[i] = true;
         operand = node->input(0);
       } else {
         break;
@@ -111,8 +111,8 @@ int fuse_products(Context& context) {
         rewrite::emit_node(patch.before(last), {.op = "FusedMatMul",
                                                 .inputs = {product->operands[0], product->operands[1]},
                                                 .attributes = {{"alpha", static_cast<float>(product->alpha)},
-                                                               {"transA", int64_t{product->turned[0]}},
-                                                               {"transB", int64_t{product->turned[1]}}},
+                                                               {"transA", int64_t{product->transposed[0]}},
+                                                               {"transB", int64_t{product->transposed[1]}}},
                                                 .domain = ops::kMicrosoft});
     patch.replace(last->output(0), made.front());
     for (ir::Node* gone : product->absorbed) gone->graph()->remove_node(gone);

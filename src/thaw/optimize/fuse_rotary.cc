@@ -24,7 +24,7 @@ class RotaryWriter {
   ir::Value* write() const {
     const int64_t width = *found_.x.from_back(1).constant();
     ir::Value* x = found_.x.value;
-    if (is_turned()) return turned(width);
+    if (is_rotated()) return rotated(width);
     if (found_.positions_first) {
       x = at_.reshape(x, at_.list({has_batch_ ? 0 : 1, has_batch_ ? 0 : -1, found_.heads * width}));
     } else if (!has_batch_) {
@@ -39,16 +39,16 @@ class RotaryWriter {
  private:
   // Behind a Transpose that only puts the heads first: the operator reads what it is of, and a Transpose after it goes with
   // others there.
-  bool is_turned() const {
+  bool is_rotated() const {
     const ir::Node* transpose = producer_of(found_.x.value, "Transpose");
     return !found_.positions_first && has_batch_ && transpose &&
            std::ranges::equal(transpose->attribute_ints("perm"), std::vector<int64_t>{0, 2, 1, 3});
   }
 
-  ir::Value* turned(int64_t width) const {
+  ir::Value* rotated(int64_t width) const {
     ir::Value* positions_first = found_.x.value->producer()->input(0);
-    ir::Value* joined = at_.reshape(positions_first, at_.list({0, 0, found_.heads * width}));
-    ir::Value* split = at_.reshape(rotated(joined, width), at_.list({0, 0, found_.heads, width}));
+    ir::Value* merged = at_.reshape(positions_first, at_.list({0, 0, found_.heads * width}));
+    ir::Value* split = at_.reshape(rotated(merged, width), at_.list({0, 0, found_.heads, width}));
     return at_.transpose(split, {0, 2, 1, 3});
   }
 
@@ -57,9 +57,9 @@ class RotaryWriter {
   ir::Value* rotated(ir::Value* x, int64_t width) const {
     ops::Attributes attributes;
     if (found_.interleaved) attributes.push_back({"interleaved", int64_t{1}});
-    if (found_.positions_first || is_turned() || found_.turned < width)
+    if (found_.positions_first || is_rotated() || found_.rotary_dim < width)
       attributes.push_back({"num_heads", found_.heads});
-    if (found_.turned < width) attributes.push_back({"rotary_embedding_dim", found_.turned});
+    if (found_.rotary_dim < width) attributes.push_back({"rotary_embedding_dim", found_.rotary_dim});
     if (target_ != OptimizeTarget::kOrt)
       return at_.emit(kRotary, {x, of_each_batch(found_.cos, x), of_each_batch(found_.sin, x)}, std::move(attributes));
     return rewrite::emit_node(at_, {.op = kRotary,
@@ -72,13 +72,14 @@ class RotaryWriter {
   // One of each pair of angles.
   ir::Value* of_pairs(const Shaped& angles) const {
     if (!found_.doubled) return angles.value;
-    if (!found_.interleaved) return at_.slice(angles.value, 0, found_.turned / 2, -1);
-    return at_.emit("Slice", {angles.value, at_.list({0}), at_.list({found_.turned}), at_.list({-1}), at_.list({2})});
+    if (!found_.interleaved) return at_.slice(angles.value, 0, found_.rotary_dim / 2, -1);
+    return at_.emit("Slice",
+                    {angles.value, at_.list({0}), at_.list({found_.rotary_dim}), at_.list({-1}), at_.list({2})});
   }
 
   // [batch * positions, angles]
   ir::Value* table(const Shaped& angles) const {
-    return at_.reshape(of_pairs(angles), at_.list({-1, found_.turned / 2}));
+    return at_.reshape(of_pairs(angles), at_.list({-1, found_.rotary_dim / 2}));
   }
 
   // [batch, positions, angles], or of one batch.
@@ -144,8 +145,8 @@ class RotaryFuser {
     changes_.made.push_back({.kind = std::string(kRotary),
                              .place = node.describe(),
                              .part = {},
-                             .replaced = {{fmt::format("{} of {} places of {} head{}", found.turned, width, found.heads,
-                                                       found.heads == 1 ? "" : "s"),
+                             .replaced = {{fmt::format("{} of {} places of {} head{}", found.rotary_dim, width,
+                                                       found.heads, found.heads == 1 ? "" : "s"),
                                            std::string(kRotary)}}});
     patch.apply(facts_);
     return true;

@@ -72,8 +72,8 @@ TEST(Fuse, Attention) {
     ModelBuilder m(23);
     const auto heads = [&](const char* name) { return m.add_input(name, DataType::kFloat, {"b", 2, "s", 8}); };
     Value *q = heads("q"), *k = heads("k"), *v = heads("v");
-    Value* turned = m.add_node("Transpose", {k}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
-    Value* scores = m.add_node("Mul", {m.add_node("MatMul", {q, turned}), m.add_float("", 0.25F)});
+    Value* transposed = m.add_node("Transpose", {k}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+    Value* scores = m.add_node("Mul", {m.add_node("MatMul", {q, transposed}), m.add_float("", 0.25F)});
     m.add_output(m.add_node("MatMul", {m.add_node("Softmax", {scores}, {{"axis", axis}}), v}), "y");
     return m.build();
   };
@@ -82,7 +82,7 @@ TEST(Fuse, Attention) {
 }
 
 TEST(Fuse, Rotary) {
-  const auto turned = [](bool negates) {
+  const auto transposed = [](bool negates) {
     ModelBuilder m(23);
     Value* x = m.add_input("x", DataType::kFloat, {"b", 2, "s", 8});
     const auto angles = [&](const char* name) { return m.add_input(name, DataType::kFloat, {"s", 4}); };
@@ -98,8 +98,8 @@ TEST(Fuse, Rotary) {
         "y");
     return m.build();
   };
-  EXPECT_NE(made_by(fuse_rotary, turned(true)).find("RotaryEmbedding"), std::string::npos);
-  const auto mirrored = turned(false);
+  EXPECT_NE(made_by(fuse_rotary, transposed(true)).find("RotaryEmbedding"), std::string::npos);
+  const auto mirrored = transposed(false);
   Context context(*mirrored);
   EXPECT_EQ(fuse_rotary(context), 0);
 }

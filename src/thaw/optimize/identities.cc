@@ -65,21 +65,21 @@ ir::Value* no_dropout(const Site& s) {
 }
 
 // The operand beside a constant that changes nothing. One of more axes than the other would change the shape.
-ir::Value* beside(const Site& s, int constant, double neutral) {
+ir::Value* other_operand(const Site& s, int constant, double neutral) {
   const int other = 1 - constant;
   return s.number(s.input(constant)) == neutral && s.keeps_shape_of(other) ? s.input(other) : nullptr;
 }
 
 ir::Value* plus_zero(const Site& s) {
-  if (ir::Value* other = beside(s, 1, 0)) return other;
-  return beside(s, 0, 0);
+  if (ir::Value* other = other_operand(s, 1, 0)) return other;
+  return other_operand(s, 0, 0);
 }
-ir::Value* minus_zero(const Site& s) { return beside(s, 1, 0); }
+ir::Value* minus_zero(const Site& s) { return other_operand(s, 1, 0); }
 ir::Value* times_one(const Site& s) {
-  if (ir::Value* other = beside(s, 1, 1)) return other;
-  return beside(s, 0, 1);
+  if (ir::Value* other = other_operand(s, 1, 1)) return other;
+  return other_operand(s, 0, 1);
 }
-ir::Value* over_one(const Site& s) { return beside(s, 1, 1); }
+ir::Value* over_one(const Site& s) { return other_operand(s, 1, 1); }
 ir::Value* or_false(const Site& s) { return plus_zero(s); }
 ir::Value* and_true(const Site& s) { return times_one(s); }
 

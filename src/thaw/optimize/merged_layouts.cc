@@ -10,15 +10,15 @@ namespace {
 
 using Axes = std::vector<int64_t>;
 
-// Axes of the result as axes of the operand; by default they are turned round.
+// Axes of the result as axes of the operand; by default they are reversed.
 std::optional<Axes> permutation_of(const Site& s, const ir::Node& node) {
   const auto given = node.attribute_ints("perm");
   if (!given.empty()) return Axes(given.begin(), given.end());
   const int rank = s.fact(node.input(0)).rank();
   if (rank < 0) return std::nullopt;
-  Axes turned(static_cast<size_t>(rank));
-  std::iota(turned.rbegin(), turned.rend(), 0);
-  return turned;
+  Axes transposed(static_cast<size_t>(rank));
+  std::iota(transposed.rbegin(), transposed.rend(), 0);
+  return transposed;
 }
 
 ir::Value* one_transpose(const Site& s) {
@@ -170,7 +170,7 @@ ir::Value* one_concat(const Site& s) {
 }
 
 // All parts of a Split, put together again in their order.
-ir::Value* joined_again(const Site& s) {
+ir::Value* concatenated_again(const Site& s) {
   const auto parts = s.node().inputs();
   const ir::Node* split = parts.empty() || !parts[0] ? nullptr : s.made_by(parts[0], "Split");
   if (!split || split->outputs().size() != parts.size()) return nullptr;
@@ -271,7 +271,7 @@ const Simplification kMergedLayouts[] = {
     {"merge Unsqueezes", {"Unsqueeze"}, one_unsqueeze},
     {"merge Squeezes", {"Squeeze"}, one_squeeze},
     {"merge Concats", {"Concat"}, one_concat},
-    {"join what was split", {"Concat"}, joined_again},
+    {"join what was split", {"Concat"}, concatenated_again},
     {"merge Slices", {"Slice"}, one_slice},
     {"merge Pads", {"Pad"}, one_pad},
 };

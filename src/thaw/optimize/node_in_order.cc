@@ -10,7 +10,7 @@
 namespace thaw::optimizing {
 namespace {
 
-using ops::AxesMap, ops::AxisKind, ops::AxisLink, ops::AxisPlace, ops::Role;
+using ops::AxesMap, ops::AxisKind, ops::AxisLink, ops::OperandAxis, ops::Role;
 
 constexpr int64_t kOpsetOfPlainSoftmax = 13;  // before, all axes from one on are one
 
@@ -147,15 +147,15 @@ class Reordering {
     std::set<int> cared_for;
     for (const AxisLink& link : map_.links) {
       if (link.kind == AxisKind::kContracted || link.kind == AxisKind::kNew) {
-        for (const AxisPlace place : link.kind == AxisKind::kNew ? link.outputs : link.inputs)
+        for (const OperandAxis place : link.kind == AxisKind::kNew ? link.outputs : link.inputs)
           cared_for.insert(place.axis);
         continue;
       }
       if (link.inputs.empty() || link.outputs.empty()) return false;
       const int out = link.outputs.front().axis;
-      if (std::ranges::any_of(link.outputs, [&](AxisPlace place) { return place.axis != out; })) return false;
+      if (std::ranges::any_of(link.outputs, [&](OperandAxis place) { return place.axis != out; })) return false;
       if (out_rank_ == rank_) {
-        for (const AxisPlace place : link.inputs)
+        for (const OperandAxis place : link.inputs)
           if (place.axis + rank_ - view_.input(place.operand).rank() != out) return false;
       } else {
         if (link.kind != AxisKind::kKept || link.inputs.size() != 1 || link.outputs.size() != 1) return false;

@@ -23,7 +23,7 @@
 namespace thaw::optimizing {
 namespace {
 
-using rewrite::in_turn, rewrite::once_settled;
+using rewrite::in_sequence, rewrite::once_settled;
 
 constexpr int kMostRounds = 32;
 
@@ -85,7 +85,7 @@ std::vector<Pass> clean_passes() {
       // Those that follow each other are one before what lies between others is looked at.
       {"transposes", "Transposes move towards those that take them back", once_settled(push_transposes)},
       {"sequences", "sequences and optionals of known items become tensors",
-       in_turn(simplifying(plain_sequences()), split_sequences)},
+       in_sequence(simplifying(plain_sequences()), split_sequences)},
       {"fold", "what is computed from constants alone is computed once", fold_constants},
       {"branches", "an If with a known condition becomes its branch", take_branches},
       {"loops", "a Loop of a few rounds that are known becomes its rounds", unroll_loops},
@@ -100,7 +100,7 @@ std::vector<Pass> clean_passes() {
        "positions counted without shapes, convolutions over two axes, branches, maps and sums without graphs "
        "(directml)",
        only_for(OptimizeTarget::kDirectml,
-                in_turn(merge_branches, add_scans_at_once, map_rows_at_once, simplifying(directml_forms())))},
+                in_sequence(merge_branches, add_scans_at_once, map_rows_at_once, simplifying(directml_forms())))},
   };
 }
 
@@ -113,11 +113,11 @@ std::vector<Pass> fuse_passes() {
       {"norms", "arithmetic that a normalization stands for", fusing(fused_norms)},
       {"rotary", "halves of heads that turn against each other", fuse_rotary},
       {"attention", "softmax over scaled products of q and k, times v",
-       in_turn(fuse_attention, join_heads, rotate_inside)},
+       in_sequence(fuse_attention, merge_heads, rotate_inside)},
       {"skips", "a sum and the normalization after it become one (ort)", for_ort(fuse_skips)},
       {"convolutions",
        "what follows a convolution or a product with a weight by channel, and zeros around its input, go into it",
-       in_turn(fuse_convolutions, fuse_linear_norms, simplifying(whole_convolutions()))},
+       in_sequence(fuse_convolutions, fuse_linear_norms, simplifying(whole_convolutions()))},
       {"block-weights", "a MatMul with a weight that is dequantized by blocks becomes MatMulNBits (ort)",
        for_ort(fuse_block_weights)},
       // Once nothing else is found: what others look for goes into these.

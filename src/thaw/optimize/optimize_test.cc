@@ -81,8 +81,8 @@ std::unique_ptr<ir::Model> with_frozen() {
   Value* x = m.add_input("x", DataType::kFloat, {"batch", "seq", 12});
   Value* i = m.add_input("i", DataType::kInt64, {4});
   Value* heads = m.add_node("Reshape", {x, m.add_ints("split", {2, 11, 3, 4})});
-  Value* turned = m.add_node("Transpose", {heads}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
-  m.add_output(m.add_node("Softmax", {turned}, {{"axis", int64_t{2}}}), "y");
+  Value* transposed = m.add_node("Transpose", {heads}, {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+  m.add_output(m.add_node("Softmax", {transposed}, {{"axis", int64_t{2}}}), "y");
   m.add_output(m.add_node("Add", {i, m.add_ints("numbers", {2, 11, 3, 4})}), "z");
   return m.build();
 }

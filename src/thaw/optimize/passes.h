@@ -102,11 +102,11 @@ int fuse_rotary(Context& context);
 
 // Softmax over scaled products of q and k, a mask added, times v.
 int fuse_attention(Context& context);
-// attention/: an Attention whose heads were split off and turned before the positions, and whose result is turned back, reads
+// attention/: an Attention whose heads were split off and transposed before the positions, and whose result is transposed back, reads
 // [batch, positions, heads * width] and gives that: no Transpose is left. RotaryEmbedding between goes along.
-int join_heads(Context& context);
-// attention/: where queries and keys of a GroupQueryAttention are turned by the same angles at positions from 0 on, and nothing
-// else reads them turned, the operator turns them itself.
+int merge_heads(Context& context);
+// attention/: where queries and keys of a GroupQueryAttention are rotated by the same angles at positions from 0 on, and nothing
+// else reads them rotated, the operator rotates them itself.
 int rotate_inside(Context& context);
 
 // Sums that a norm follows: SkipLayerNormalization and its kin, which give the sum too.

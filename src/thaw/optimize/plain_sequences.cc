@@ -15,7 +15,7 @@ ir::Value* item(const Site& s) {
   return at >= 0 && at < count ? items[static_cast<size_t>(at)] : nullptr;
 }
 
-ir::Value* joined(const Site& s) {
+ir::Value* concatenated(const Site& s) {
   const ir::Node* sequence = s.made_by(0, "SequenceConstruct");
   if (!sequence) return nullptr;
   const int64_t axis = s.node().attribute_int("axis", 0);
@@ -43,7 +43,7 @@ ir::Value* is_there(const Site& s) {
 
 const Simplification kPlainSequences[] = {
     {"take an item as it is", {"SequenceAt"}, item},
-    {"join without a sequence", {"ConcatFromSequence"}, joined},
+    {"join without a sequence", {"ConcatFromSequence"}, concatenated},
     {"count a sequence", {"SequenceLength"}, count},
     {"take an optional's element as it is", {"OptionalGetElement"}, element},
     {"know that an optional is there", {"OptionalHasElement"}, is_there},

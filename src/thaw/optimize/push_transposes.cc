@@ -317,7 +317,7 @@ class Pushing {
                  ? operand
                  : at.writer().constant(transposed_constant(*tensor, inverse(through.order)));
     }
-    ir::Value*& made = turned_[{operand, through.order}];
+    ir::Value*& made = transposed_values_[{operand, through.order}];
     if (!made) made = at.transpose(operand, inverse(through.order));
     return made;
   }
@@ -391,7 +391,7 @@ class Pushing {
   std::unordered_map<const ir::Node*, Through*> by_node_;
   std::unordered_map<const ir::Value*, Transposed> transposed_;
   std::unordered_map<const ir::Value*, ir::Value*> now_;
-  std::map<std::pair<const ir::Value*, Order>, ir::Value*> turned_;
+  std::map<std::pair<const ir::Value*, Order>, ir::Value*> transposed_values_;
   int64_t before_ = 0, after_ = 0;
 };
 

@@ -65,14 +65,14 @@ class Walk {
       return false;
     }
     context_.changes.made.push_back(
-        {.kind = std::string(one.name), .place = node.describe(), .replaced = {{node.op_type(), told(*now)}}});
+        {.kind = std::string(one.name), .place = node.describe(), .replaced = {{node.op_type(), text_of(*now)}}});
     rewrite::replace_value(*node.output(0), *now);
     edit.keep();
     ++applied_;
     return true;
   }
 
-  static std::string told(const ir::Value& value) {
+  static std::string text_of(const ir::Value& value) {
     return value.producer() ? value.producer()->op_type() : "'" + value.name() + "'";
   }
 

@@ -4,8 +4,8 @@
 
 #include "thaw/infer/facts_view.h"
 #include "thaw/ir/graph/schema.h"
+#include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/rule/rewording.h"
 
 namespace thaw::optimizing {
 namespace {
@@ -75,7 +75,7 @@ ir::Value* Site::in_older_operators() const {
   const ops::Operator* entry = ops::registry().find(node_);
   const auto schema = ir::find_schema("", node_.op_type(), opset_);
   if (!entry || !entry->older || !schema) return nullptr;
-  infer::FactsView<ops::Rewording> view(facts_, node_, opset_);
+  infer::FactsView<ops::AdapterContext> view(facts_, node_, opset_);
   view.begin(node_, at_, schema->since_version, 0);
   try {
     entry->older(view);

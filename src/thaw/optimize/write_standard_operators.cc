@@ -8,8 +8,8 @@
 
 #include "thaw/infer/facts_view.h"
 #include "thaw/ir/graph/schema.h"
+#include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/rule/rewording.h"
 #include "thaw/optimize/passes.h"
 #include "thaw/rewrite/patch.h"
 #include "thaw/rewrite/remove_unused.h"
@@ -56,7 +56,7 @@ class Lowering {
     patch.emitter().set_origin(rewrite::name_of(node));
     const ops::Emit at = patch.before(&node);
     const ir::Node* before = node.graph()->previous(&node);
-    infer::FactsView<ops::Rewording> view(facts.result(), node, opset_);
+    infer::FactsView<ops::AdapterContext> view(facts.result(), node, opset_);
     view.begin(node, at, 0, 0);
     entry.standard(view);
     const std::vector<ir::Value*> made = view.replacements();

@@ -51,7 +51,7 @@ class Search {
         continue;
       }
       for (const int id : dim::symbols_of(d))
-        if (told_.insert(id).second) tell(value, axis, dim::to_string(d), maker, reason(id));
+        if (reported_.insert(id).second) tell(value, axis, dim::to_string(d), maker, reason(id));
     }
   }
 
@@ -76,7 +76,7 @@ class Search {
 
   const dim::Scope& scope_;
   const infer::Result& facts_;
-  std::set<int> told_;
+  std::set<int> reported_;
   std::vector<OpenSize> found_;
 };
 

@@ -38,7 +38,7 @@ void settle_weights(ir::Model& model, const ConvertOptions& options, ConvertRepo
     rewrite::make_weights_constants(model);
   } else {
     rewrite::vary_defaults(model);
-    report.warnings.push_back(rewrite::told_replaceable(count));
+    report.warnings.push_back(rewrite::describe_replaceable(count));
   }
 }
 

@@ -20,7 +20,7 @@ void require_finite(const std::string& name, std::span<const float> numbers, con
                                             .next = "--keep leaves the nodes that read it as they are"});
 }
 
-void add_array(const ValuePlace& place, const Array& array, const std::string& sample, bool with_products,
+void add_array(const ValueLocation& place, const Array& array, const std::string& sample, bool with_products,
                InputStatistics& all) {
   const int64_t width = array.dims.empty() ? 1 : array.dims.back();
   if (place.graph != 0 && array.num_elements() == 0) return;  // its branch was not taken
@@ -40,12 +40,12 @@ void add_array(const ValuePlace& place, const Array& array, const std::string& s
 // Bytes of products that are remembered; sums alone are small.
 constexpr uint64_t kMostRemembered = uint64_t{1} << 29;
 
-InputStatistics statistics_over(const ir::Model& model, const std::vector<ValuePlace>& places, bool with_products,
+InputStatistics statistics_over(const ir::Model& model, const std::vector<ValueLocation>& places, bool with_products,
                                 const Samples& samples) {
   MeasuredModel measured(model);
-  std::vector<ValuePlace> computed, fed;
+  std::vector<ValueLocation> computed, fed;
   std::vector<InnerValue> values;
-  for (const ValuePlace& place : places) {
+  for (const ValueLocation& place : places) {
     ir::Value* value = measured.value(place);
     if (place.graph == 0 && measured.is_fed(place.name)) {
       fed.push_back(place);
@@ -64,26 +64,26 @@ InputStatistics statistics_over(const ir::Model& model, const std::vector<ValueP
     const Arrays results = wanted.empty() ? Arrays() : measured.run(feeds, wanted);
     for (size_t k = 0; k < wanted.size(); ++k)
       add_array(computed[k], results.at(wanted[k]), samples.name(i), with_products, all);
-    for (const ValuePlace& place : fed) add_array(place, feeds.at(place.name), samples.name(i), with_products, all);
+    for (const ValueLocation& place : fed) add_array(place, feeds.at(place.name), samples.name(i), with_products, all);
     for (auto& [place, statistics] : all) statistics.end_sample();
   }
   for (auto& [place, statistics] : all) statistics.finish();
   return all;
 }
 
-std::string key_of_input(const ValuePlace& place, bool with_products) {
+std::string key_of_input(const ValueLocation& place, bool with_products) {
   return fmt::format("{} {} {}", with_products ? "products" : "sums", place.graph, place.name);
 }
 
 }  // namespace
 
-InputStatistics input_statistics(const ir::Model& model, const std::vector<ValuePlace>& places, bool with_products,
+InputStatistics input_statistics(const ir::Model& model, const std::vector<ValueLocation>& places, bool with_products,
                                  const Samples& samples) {
   Remembered* known = samples.remembered();
   if (!known) return statistics_over(model, places, with_products, samples);
   InputStatistics all;
-  std::vector<ValuePlace> open;
-  for (const ValuePlace& place : places) {
+  std::vector<ValueLocation> open;
+  for (const ValueLocation& place : places) {
     const auto at = known->find(key_of_input(place, with_products));
     if (at == known->end()) {
       open.push_back(place);
@@ -96,7 +96,7 @@ InputStatistics input_statistics(const ir::Model& model, const std::vector<Value
   uint64_t bytes = 0;
   for (const auto& [place, statistics] : found) bytes += statistics.products.size() * sizeof(float);
   if (bytes <= kMostRemembered)
-    for (const ValuePlace& place : open) {
+    for (const ValueLocation& place : open) {
       const auto at = found.find(place);
       known->emplace(key_of_input(place, with_products), at == found.end() ? std::any() : std::any(at->second));
     }

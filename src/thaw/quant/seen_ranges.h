@@ -2,7 +2,7 @@
 #pragma once
 
 #include "thaw/ir/graph/model.h"
-#include "thaw/quant/half/guards.h"
+#include "thaw/quant/half/float32_fallback.h"
 #include "thaw/quant/samples/samples.h"
 
 namespace thaw::quantizing {

@@ -38,7 +38,7 @@ struct BlockGroup {
   std::vector<ir::Node*> nodes = {};  // lookups last: they read what a product has
   // What its products multiply, as far as it can be seen whole: not inside a Loop or Scan. Places as they are before anything is
   // changed.
-  std::vector<ValuePlace> inputs = {};
+  std::vector<ValueLocation> inputs = {};
   bool has_one_sided_inputs = false;  // all that it multiplies is of one sign, as behind a Relu
 };
 
@@ -54,14 +54,14 @@ class Grouper {
       std::ranges::stable_partition(group.nodes, [](const ir::Node* node) { return blocks::summed_input(*node); });
       group.has_one_sided_inputs = std::ranges::all_of(group.nodes, [&](const ir::Node* node) {
         const ir::Value* input = blocks::summed_input(*node);
-        return input && signs.is_one_sided(input);
+        return input && signs.has_one_sign(input);
       });
     }
     return std::move(groups_);
   }
 
  private:
-  // What nodes of one group have in common: a weight and whether it is read turned, or a value.
+  // What nodes of one group have in common: a weight and whether it is read transposed, or a value.
   using Shared = std::pair<const ir::Value*, bool>;
 
   void add(const ir::Graph& graph) {
@@ -75,18 +75,18 @@ class Grouper {
   void add(ir::Node& node, const PrecisionOptions& precision) {
     ir::Value* input = blocks::summed_input(node);
     const StoredWeight weight = *blocks::weight_of(node);
-    size_t group = joined({weight.value, weight.turned}, precision, groups_.size());
-    if (input && precision.blocks.method == BlockMethod::kAwq) group = joined({input, false}, precision, group);
+    size_t group = united({weight.value, weight.transposed}, precision, groups_.size());
+    if (input && precision.blocks.method == BlockMethod::kAwq) group = united({input, false}, precision, group);
     if (group == groups_.size()) groups_.push_back({.precision = &precision});
     groups_[group].nodes.push_back(&node);
     if (!input || !can_be_measured(*input->graph()) || may_run_often(*input->graph())) return;
-    std::vector<ValuePlace>& inputs = groups_[group].inputs;
-    const ValuePlace place = places_.of(*input);
+    std::vector<ValueLocation>& inputs = groups_[group].inputs;
+    const ValueLocation place = places_.of(*input);
     if (std::ranges::find(inputs, place) == inputs.end()) inputs.push_back(place);
   }
 
   // The group of what is shared, and `other`, as one; the lower number of the two.
-  size_t joined(const Shared& shared, const PrecisionOptions& precision, size_t other) {
+  size_t united(const Shared& shared, const PrecisionOptions& precision, size_t other) {
     std::vector<size_t>& known = by_shared_[shared];
     const auto is_alike = [&](size_t i) {
       return groups_[i].precision->to == precision.to && groups_[i].precision->blocks == precision.blocks;
@@ -101,14 +101,14 @@ class Grouper {
     BlockGroup moved = std::exchange(groups_[second], {.precision = groups_[second].precision});
     BlockGroup& to = groups_[first];
     to.nodes.insert(to.nodes.end(), moved.nodes.begin(), moved.nodes.end());
-    for (ValuePlace& place : moved.inputs)
+    for (ValueLocation& place : moved.inputs)
       if (std::ranges::find(to.inputs, place) == to.inputs.end()) to.inputs.push_back(std::move(place));
     for (auto& [what, numbers] : by_shared_) std::ranges::replace(numbers, second, first);
     return first;
   }
 
   const Precisions& precisions_;
-  ValuePlaces places_;
+  ValueLocations places_;
   std::vector<BlockGroup> groups_;
   std::map<Shared, std::vector<size_t>> by_shared_;  // numbers of groups
 };
@@ -156,7 +156,7 @@ int64_t width_of(const ir::Value* input, const infer::Inference& facts) {
 // Of all that a group's products multiply; none where nothing was seen of it.
 std::optional<blocks::ColumnStatistics> statistics_of(const BlockGroup& group, const InputStatistics& seen) {
   std::optional<blocks::ColumnStatistics> all;
-  for (const ValuePlace& place : group.inputs) {
+  for (const ValueLocation& place : group.inputs) {
     const auto at = seen.find(place);
     if (at == seen.end()) continue;
     if (!all)
@@ -168,7 +168,7 @@ std::optional<blocks::ColumnStatistics> statistics_of(const BlockGroup& group, c
 }
 
 // Why no product of the target reads such blocks; empty where one does.
-std::string why_untaken(const ops::Target& target, int bits, const BlockOptions& options) {
+std::string why_unsupported(const ops::Target& target, int bits, const BlockOptions& options) {
   const int64_t needed = blocks::opset_needed(bits, options);
   const ops::TargetDomain* standard = target.domain("");
   if (standard && standard->newest < needed)
@@ -194,7 +194,7 @@ void require_blocks(const ConvertOptions& options) {
       throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
                                                 .where = place.empty() ? "weights in blocks" : place,
                                                 .expected = "2, 3, 4 or 8 bits, in blocks of 16, 32, 64, 128 or 256"});
-    if (std::string why = target ? why_untaken(*target, bits, precision.blocks) : ""; !why.empty())
+    if (std::string why = target ? why_unsupported(*target, bits, precision.blocks) : ""; !why.empty())
       throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
                                                 .where = place.empty() ? "weights in blocks" : place,
                                                 .expected = "blocks that the target has kernels for",
@@ -226,7 +226,7 @@ int to_blocks(rewrite::PassContext& context, const Precisions& precisions, const
   blocks::BlockWriter writer(context, samples ? samples->remembered() : nullptr, target);
   for (size_t first = 0; first < groups.size();) {
     // As many at once as statistics may be held of.
-    std::set<ValuePlace> asked;
+    std::set<ValueLocation> asked;
     bool with_products = false;
     size_t last = first;
     for (int64_t held = 0; last < groups.size(); ++last) {
@@ -238,7 +238,7 @@ int to_blocks(rewrite::PassContext& context, const Precisions& precisions, const
       if (!samples) continue;
       const bool products = group.precision->blocks.method == BlockMethod::kGptq;
       int64_t more = 0;
-      for (const ValuePlace& place : group.inputs)
+      for (const ValueLocation& place : group.inputs)
         if (const int64_t width = width_of(graphs[place.graph]->find(place.name), facts);
             products && !asked.contains(place))
           more += 4 * width * width;

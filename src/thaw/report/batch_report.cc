@@ -99,7 +99,7 @@ std::string to_text(const BatchReport& report, const TextOptions&) {
   text += report::as_written_text(report.as_written);
   for (const Note& note : report.deciding)
     text += fmt::format("{}: {}\n", report::printable(note.where), report::printable(note.message));
-  text += rewrite::told_taken(report.default_weights);
+  text += rewrite::describe_taken_weights(report.default_weights);
   if (report.accepted()) return text + report::written_text(report.files);
   if (!report.as_written.is_refused() && confirm::all_agree(report.checks))
     return text + "nothing was written: give what runs with --values or --sample, or --no-check to write it unproven\n";
@@ -157,7 +157,7 @@ std::string to_html(const BatchReport& report) {
     report::add_checks(page, "sizes of a sample", report.checks);
   }
   report::add_as_written(page, report.as_written);
-  if (report.default_weights > 0) page.sentence(rewrite::told_taken(report.default_weights));
+  if (report.default_weights > 0) page.sentence(rewrite::describe_taken_weights(report.default_weights));
   return page.finish();
 }
 

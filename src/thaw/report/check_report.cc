@@ -154,7 +154,7 @@ void add_modules(HtmlPage& page, const CheckReport& report) {
 void add_checked_model(HtmlPage& page, const CheckedFile& file) {
   const SizeProof& proof = file.report.proof;
   if (proof.statements > 0) page.sentence(fmt::format("Over the sizes that were asked for: {}.", counts_of(proof)));
-  if (file.report.default_weights > 0) page.sentence(rewrite::told_taken(file.report.default_weights));
+  if (file.report.default_weights > 0) page.sentence(rewrite::describe_taken_weights(file.report.default_weights));
   add_findings(page, file.report.findings);
   if (const std::string text = turned_off_text(file); !text.empty()) page.sentence(text);
   add_modules(page, file.report);
@@ -236,7 +236,7 @@ std::string to_text(std::span<const CheckedFile> files, const TextOptions& how) 
     text += (text.empty() ? "" : "\n") +
             report::findings_text(file.report.model, file.report.findings, report::Style(how.colour),
                                   how.all ? std::numeric_limits<size_t>::max() : kMostPerRule);
-    text += rewrite::told_taken(file.report.default_weights);
+    text += rewrite::describe_taken_weights(file.report.default_weights);
     if (const std::string off = turned_off_text(file); !off.empty()) text += report::printable(off) + "\n";
     if (file.report.is_proven) text += proof_text(file.report.proof);
   }

@@ -96,7 +96,7 @@ void add_finding(std::string& text, std::span<const Finding> findings, std::span
 }
 
 // What findings of one rule have in common, said once.
-void add_cure(std::string& text, const Finding& finding, const Style& style, bool with_fix) {
+void add_fix(std::string& text, const Finding& finding, const Style& style, bool with_fix) {
   const auto line = [&](std::string_view name, const std::string& body) {
     text += "  " + style(Style::Look::kBold, fmt::format("{}:", name)) + " " + printable(body) + "\n";
   };
@@ -229,7 +229,7 @@ std::string findings_text(std::string_view model, std::span<const Finding> findi
       left -= groups[shown].size();
     }
     if (left > 0) text += fmt::format("  … and {} more (--all prints them)\n", left);
-    add_cure(text, first, style, one_fix);
+    add_fix(text, first, style, one_fix);
     i = end;
   }
   text += fmt::format("{}{}\n", findings.empty() ? "  " : "\n", describe(count(findings)));

@@ -41,7 +41,7 @@ std::string to_text(const FixReport& report, const TextOptions& how) {
   if (report.modified()) text += report::notes_text("changed", report::views(report.changed), how.all);
   if (!report.left.empty()) text += report::notes_text("left as it is", report::views(report.left), how.all);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
-  text += report::uncompared_text(report.uncompared) + rewrite::told_taken(report.default_weights);
+  text += report::uncompared_text(report.uncompared) + rewrite::describe_taken_weights(report.default_weights);
   text += report::as_written_text(report.as_written);
   if (!report.files.empty()) return text + report::written_text(report.files);
   if (!report.modified()) return text + "nothing to change; nothing was written\n";
@@ -64,7 +64,7 @@ std::string to_html(const FixReport& report) {
   report::add_notes(page, "Changed", report::views(report.changed));
   report::add_notes(page, "Left as it is", report::views(report.left));
   report::add_checked(page, report.checks, report.uncompared);
-  if (report.default_weights > 0) page.sentence(rewrite::told_taken(report.default_weights));
+  if (report.default_weights > 0) page.sentence(rewrite::describe_taken_weights(report.default_weights));
   return page.finish();
 }
 

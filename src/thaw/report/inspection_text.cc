@@ -72,7 +72,7 @@ class InspectionText {
       text_ += fmt::format(", {} of {}", counted(weights.constants, "constant"), bytes_text(weights.constant_bytes));
     }
     if (!model_.functions.empty()) text_ += ", " + counted(model_.functions.size(), "function");
-    text_ += "\n" + rewrite::told_taken(rewrite::count_replaceable(model_));
+    text_ += "\n" + rewrite::describe_taken_weights(rewrite::count_replaceable(model_));
   }
 
   std::string dims_of(const ops::Fact& fact) {

@@ -113,7 +113,7 @@ std::string to_text(const OptimizeReport& report, const TextOptions& how) {
   }
   if (how.all && !report.left.empty()) text += report::notes_text("not fused", report::reasons(report.left), true);
   if (!report.left_out.empty()) text += report::notes_text("passes left out", left_out(report), true);
-  if (report.replaceable_weights > 0) text += rewrite::told_replaceable(report.replaceable_weights) + "\n";
+  if (report.replaceable_weights > 0) text += rewrite::describe_replaceable(report.replaceable_weights) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.uncompared);
   if (!report.untaken.empty())

@@ -55,7 +55,7 @@ std::string pinned_text(const PinReport& report, bool is_one_of_several) {
   text += report::notes_text("pinned", report::views(pinned), true);
   text += open.empty() ? "every size is a number\n" : report::notes_text("no number", report::views(open), true);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
-  return text + report::uncompared_text(report.uncompared) + rewrite::told_taken(report.default_weights);
+  return text + report::uncompared_text(report.uncompared) + rewrite::describe_taken_weights(report.default_weights);
 }
 
 void add_pinned(HtmlPage& page, const PinReport& report) {
@@ -70,7 +70,7 @@ void add_pinned(HtmlPage& page, const PinReport& report) {
     page.table({"tensor", "axis", "size", "why"}, rows);
   }
   report::add_checked(page, report.checks, report.uncompared);
-  if (report.default_weights > 0) page.sentence(rewrite::told_taken(report.default_weights));
+  if (report.default_weights > 0) page.sentence(rewrite::describe_taken_weights(report.default_weights));
 }
 
 PinnedModels as_one_of_one(const PinReport& report) {

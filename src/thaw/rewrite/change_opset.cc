@@ -12,11 +12,11 @@
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/schema.h"
 #include "thaw/ir/graph/transaction.h"
+#include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/rule/rewording.h"
 #include "thaw/rewrite/emitter.h"
 #include "thaw/rewrite/replace.h"
-#include "thaw/rewrite/taken_types.h"
+#include "thaw/rewrite/supported_types.h"
 
 namespace thaw::rewrite {
 namespace {
@@ -47,10 +47,10 @@ class Changer {
   }
 
   // What was written has types of its own, so that all is inferred once more.
-  void require_taken_types() const {
+  void require_supported_types() const {
     dim::Scope scope;
     const infer::Result facts = infer::infer(model_, scope);
-    if (const auto found = find_type_not_taken(*model_.graph, facts, from_, to_)) refuse(*found->node, found->why);
+    if (const auto found = find_unsupported_type(*model_.graph, facts, from_, to_)) refuse(*found->node, found->why);
   }
 
   // How many nodes changed.
@@ -88,9 +88,9 @@ class Changer {
     const bool is_missing = !after || after->deprecated;
     if (!is_missing && before->since_version == after->since_version) return false;
     const ops::Operator* op = ops::registry().find(node);
-    if (const ops::RewordingRule rule = !op ? nullptr : is_raised() ? op->newer : op->older) {
+    if (const ops::AdapterRule rule = !op ? nullptr : is_raised() ? op->newer : op->older) {
       const ops::Emit at = emitter_.before(&node);
-      infer::FactsView<ops::Rewording> view(facts_, node, from_);
+      infer::FactsView<ops::AdapterContext> view(facts_, node, from_);
       view.begin(node, at, before->since_version, !is_missing ? after->since_version : is_raised() ? INT_MAX : 0);
       rule(view);
       if (!view.replacements().empty()) return replace(node, view.replacements());
@@ -222,7 +222,7 @@ void change_opset(PassContext& context, int64_t opset) {
   import->version = opset;
   Changer changer(model, from, opset, facts);
   const int count = changer.change(*model.graph);
-  changer.require_taken_types();
+  changer.require_supported_types();
   edit.keep();
   context.forget_facts();
   for (const auto& [first, version] : kIrOfOpset)

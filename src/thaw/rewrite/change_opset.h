@@ -2,7 +2,7 @@
 //
 // Most operators change by the types that they take, by attributes that may be left out, or by attributes that become
 // operands: ONNX's schemas tell. What means something else under the same name, and how an operator is written where there
-// is none yet, an operator's entry says (ops/rule/rewording.h).
+// is none yet, an operator's entry says (ops/rule/adapter.h).
 #pragma once
 
 #include <cstdint>

@@ -24,13 +24,13 @@ int count_replaceable(const ir::Model& model) {
   return static_cast<int>(std::ranges::count_if(model.graph->inputs(), [](ir::Value* v) { return v->constant(); }));
 }
 
-std::string told_replaceable(int count) {
+std::string describe_replaceable(int count) {
   const std::string_view are = count == 1 ? "weight is an input too, which a caller may replace, and stays as it is"
                                           : "weights are inputs too, which a caller may replace, and stay as they are";
   return fmt::format("{} {}; --constant-weights makes constants of them", count, are);
 }
 
-std::string told_taken(int count) {
+std::string describe_taken_weights(int count) {
   if (count == 0) return {};
   return fmt::format(
       "{}; `thaw optimize --constant-weights` takes {} off the inputs\n",

@@ -14,10 +14,10 @@ namespace thaw::rewrite {
 int count_replaceable(const ir::Model& model);
 
 // "12 weights are inputs too, …, and stay as they are"
-std::string told_replaceable(int count);
+std::string describe_replaceable(int count);
 
 // "12 weights are inputs too: …": what a verb says that took them as constants, in a line; empty for none.
-std::string told_taken(int count);
+std::string describe_taken_weights(int count);
 
 // From here on they are no constants of this model: a caller gives others.
 void vary_defaults(ir::Model& model);

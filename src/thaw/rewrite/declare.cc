@@ -127,8 +127,8 @@ void declare_truly(PassContext& context, const IsFrozen& is_frozen) {
 }
 
 void declare_truly(ir::Model& model) {
-  PassContext untold(model);
-  declare_truly(untold);
+  PassContext undeclared(model);
+  declare_truly(undeclared);
 }
 
 std::vector<ir::Type> declared_outputs(const ir::Model& model) {

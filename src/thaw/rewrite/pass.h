@@ -117,7 +117,7 @@ Changes run(std::span<const Pass> passes, ir::Model& model);
 
 // Several as one pass, in order.
 template <typename... Runs>
-auto in_turn(Runs... runs) {
+auto in_sequence(Runs... runs) {
   return [... runs = std::move(runs)](auto& context) {
     int count = 0;
     ((count += runs(context)), ...);

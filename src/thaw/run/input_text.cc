@@ -56,11 +56,11 @@ std::vector<std::string> entries(std::string_view text) {
   std::vector<std::string> found;
   for (const std::string& part : split(text, ";")) {
     std::string* last = nullptr;
-    for (const std::string& piece : split(part, ",")) {
-      if (last == nullptr || piece.find('=') != std::string::npos)
-        last = &found.emplace_back(piece);
+    for (const std::string& chunk : split(part, ",")) {
+      if (last == nullptr || chunk.find('=') != std::string::npos)
+        last = &found.emplace_back(chunk);
       else
-        *last += "," + piece;
+        *last += "," + chunk;
     }
   }
   return found;

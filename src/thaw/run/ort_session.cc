@@ -285,13 +285,14 @@ const std::vector<Port>& OrtSession::outputs() const { return impl_->outputs; }
 std::vector<std::string> OrtSession::take_warnings() { return impl_->log.take(); }
 
 void OrtSession::run(std::span<const ArrayView> feeds, std::span<const std::string> wanted,
-                     std::span<const Carried> carried, const std::function<void(std::span<const ArrayView>)>& take) {
+                     std::span<const CachedOutput> carried,
+                     const std::function<void(std::span<const ArrayView>)>& take) {
   std::vector<const char*> input_names, output_names;
   std::vector<Ort::Value> values;
   std::vector<ArrayView> results;
   std::deque<Ort::Value> parts;
   for (const std::string& name : wanted) output_names.push_back(name.c_str());
-  for (const Carried& one : carried) output_names.push_back(one.output.c_str());
+  for (const CachedOutput& one : carried) output_names.push_back(one.output.c_str());
   try {
     const Ort::MemoryInfo memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
     for (const ArrayView& feed : feeds) {

@@ -15,7 +15,7 @@
 
 #include "thaw/run.h"
 #include "thaw/run/array.h"
-#include "thaw/run/carried.h"
+#include "thaw/run/cached_output.h"
 
 namespace thaw::run {
 
@@ -43,7 +43,7 @@ class OrtSession {
 
   // Runs the model and shows the results to `take`, for the time of its call. `wanted` names the outputs; those that `carried`
   // names are not shown, and feed the next run (session.h). Not from several threads then.
-  void run(std::span<const ArrayView> feeds, std::span<const std::string> wanted, std::span<const Carried> carried,
+  void run(std::span<const ArrayView> feeds, std::span<const std::string> wanted, std::span<const CachedOutput> carried,
            const std::function<void(std::span<const ArrayView>)>& take);
 
   std::vector<std::string> take_warnings();

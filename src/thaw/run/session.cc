@@ -23,7 +23,7 @@ const Port* find_port(const std::vector<Port>& ports, std::string_view name) {
 }
 
 Arrays run_here(OrtSession& session, const Arrays& feeds, std::span<const std::string> wanted,
-                std::span<const Carried> carried) {
+                std::span<const CachedOutput> carried) {
   std::vector<ArrayView> views;
   for (const auto& [name, array] : feeds) views.push_back({name, array.dtype, array.dims, array.bytes, array.strings});
   Arrays arrays;
@@ -51,7 +51,7 @@ struct Session::Impl {
   const std::vector<Port>& inputs() const { return worker ? worker->inputs() : here->inputs(); }
   const std::vector<Port>& outputs() const { return worker ? worker->outputs() : here->outputs(); }
 
-  Arrays run(const Arrays& feeds, std::span<const std::string> names, std::span<const Carried> carries) const {
+  Arrays run(const Arrays& feeds, std::span<const std::string> names, std::span<const CachedOutput> carries) const {
     return worker ? worker->run(feeds, names, carries) : run_here(*here, feeds, names, carries);
   }
 
@@ -148,11 +148,11 @@ Arrays Session::run(const Arrays& feeds, std::span<const std::string> wanted) {
   return impl_->run(feeds, names, {});
 }
 
-Arrays Session::run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const Carried> carried) {
+Arrays Session::run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const CachedOutput> carried) {
   const Phase phase("running in ONNX Runtime");
   impl_->check_feeds(feeds);
   const std::vector<std::string> names = wanted.empty() ? std::vector<std::string>() : impl_->chosen(wanted);
-  for (const Carried& one : carried) {
+  for (const CachedOutput& one : carried) {
     impl_->chosen(std::span(&one.output, 1));
     if (find_input(one.input) == nullptr)
       throw Error(ErrorCode::kInvalidArgument, {.what = "has no input '" + one.input + "'",
@@ -161,7 +161,7 @@ Arrays Session::run(const Arrays& feeds, std::span<const std::string> wanted, st
   }
   impl_->carried.clear();
   Arrays results = impl_->run(feeds, names, carried);
-  for (const Carried& one : carried) impl_->carried.insert(one.input);
+  for (const CachedOutput& one : carried) impl_->carried.insert(one.input);
   return results;
 }
 

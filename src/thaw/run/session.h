@@ -21,7 +21,7 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/run.h"
 #include "thaw/run/array.h"
-#include "thaw/run/carried.h"
+#include "thaw/run/cached_output.h"
 
 namespace thaw::run {
 
@@ -57,7 +57,7 @@ class Session {
   // The same, and `carried` outputs are not returned but kept where the model runs, for the next call's inputs that are not fed:
   // a cache that is never copied. `wanted` names the others, and may be empty for none. Not from several threads. Where the
   // process that held them has ended, the next call throws thaw::Error.
-  Arrays run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const Carried> carried);
+  Arrays run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const CachedOutput> carried);
 
   // What ONNX Runtime warned of since the last call, each text once.
   std::vector<std::string> take_warnings();

@@ -77,7 +77,7 @@ class Verifier {
   Arrays make_feeds(const Feeder& feeder, const Point& point);
   bool run_model(const Arrays& feeds, PointResult& result, Arrays& actual);
   static void note_inputs(const Arrays& feeds, PointResult& result);
-  Comparison compare_where_told(const Array& actual, const Array& expected) const;
+  Comparison compare_unmasked(const Array& actual, const Array& expected) const;
   void compare_outputs(const Arrays& actual, const Arrays& expected, bool all, PointResult& result);
   static std::string quoted_list(const std::vector<std::string>& names);  // "'a', 'b'"; "none"
   static void add_once(std::vector<std::string>& texts, std::string text);

@@ -180,7 +180,7 @@ void Verifier::note_inputs(const Arrays& feeds, PointResult& result) {
 }
 
 // Without what is padding, where a mask says so and both sides have the positions.
-Comparison Verifier::compare_where_told(const Array& actual, const Array& expected) const {
+Comparison Verifier::compare_unmasked(const Array& actual, const Array& expected) const {
   const bool is_masked = padding_ && padding_->covers(actual) && padding_->covers(expected);
   if (!is_masked) return compare(actual, expected, options_.tolerance, options_.how.cast);
   Comparison result =
@@ -212,7 +212,7 @@ void Verifier::compare_outputs(const Arrays& actual, const Arrays& expected, boo
     if (ours == actual.end() || theirs == expected.end()) {
       output.comparison.reason = ours == actual.end() ? "the model did not give it" : "the reference did not give it";
     } else {
-      output.comparison = compare_where_told(ours->second, theirs->second);
+      output.comparison = compare_unmasked(ours->second, theirs->second);
     }
     if (!output.comparison.passed) result.status = VerifyStatus::kDiffers;
     result.outputs.push_back(std::move(output));

@@ -37,7 +37,7 @@ constexpr int kParentCheck = 1000;                   // ms between looks at whet
 constexpr uint64_t kKeptHeap = uint64_t{256} << 20;  // of what closed sessions leave behind, at most
 constexpr uint64_t kKeptShare = 16;                  // of what there may be, at most
 constexpr rlim_t kMostOpenFiles = 4096;              // a few for each thread of Thaw and for each library
-constexpr int kMostOfHeap = 32 << 20;                // the largest piece that is taken from it: glibc's own limit
+constexpr int kMostOfHeap = 32 << 20;                // the largest chunk that is taken from it: glibc's own limit
 
 struct LoadedModel {
   std::unique_ptr<OrtSession> session;

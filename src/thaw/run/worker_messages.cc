@@ -159,7 +159,7 @@ std::string encode(const RunRequest& request) {
   write_texts(writer, request.wanted);
   write_arrays(writer, request.feeds);
   writer.put<uint64_t>(request.carried.size());
-  for (const Carried& one : request.carried) {
+  for (const CachedOutput& one : request.carried) {
     writer.text(one.output);
     writer.text(one.input);
   }
@@ -174,7 +174,7 @@ RunRequest decode_run(std::string_view body, std::span<const std::byte> memory) 
   request.wanted = read_texts(reader);
   request.feeds = read_arrays(reader, memory);
   request.carried.resize(reader.count(2 * sizeof(uint64_t)));
-  for (Carried& one : request.carried) {
+  for (CachedOutput& one : request.carried) {
     one.output = reader.text();
     one.input = reader.text();
   }

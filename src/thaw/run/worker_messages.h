@@ -46,7 +46,7 @@ struct RunRequest {
   uint64_t max_memory = 0;  // as above
   std::vector<std::string> wanted;
   std::vector<ArrayView> feeds;
-  std::vector<Carried> carried;
+  std::vector<CachedOutput> carried;
 };
 std::string encode(const RunRequest& request);
 RunRequest decode_run(std::string_view body, std::span<const std::byte> memory);

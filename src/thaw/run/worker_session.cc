@@ -94,7 +94,7 @@ WorkerSession::WorkerSession(const std::filesystem::path& path, const ir::Model&
   request_.where = path.string();
   hand_over_data(model, std::filesystem::absolute(path).parent_path());
   request_.options = options;
-  place();
+  slot();
 }
 
 WorkerSession::WorkerSession(const ir::Model& model, const SessionOptions& options) {
@@ -113,7 +113,7 @@ WorkerSession::WorkerSession(const ir::Model& model, const SessionOptions& optio
         model_.write(written, std::as_bytes(std::span(bytes)));
         written += bytes.size();
       });
-  place();
+  slot();
   if (model_.size() > kKeptModel) model_ = {};
 }
 
@@ -129,14 +129,14 @@ void WorkerSession::hand_over_data(const ir::Model& model, const std::filesystem
   if (!folder.empty()) files_.add_data(folder, files);
 }
 
-WorkerSession::~WorkerSession() { close(place_); }
+WorkerSession::~WorkerSession() { close(slot_); }
 
-void WorkerSession::close(Place& place) {
-  const std::shared_ptr<Worker> worker = std::exchange(place.worker, nullptr);
+void WorkerSession::close(Slot& slot) {
+  const std::shared_ptr<Worker> worker = std::exchange(slot.worker, nullptr);
   if (!worker || worker->has_ended()) return;
   try {
     MessageWriter writer;
-    writer.put(place.id);
+    writer.put(slot.id);
     std::unique_ptr<Worker::Line> line = worker->take_line();
     worker->ask(*line, MessageKind::kClose, writer.take(), {}, std::chrono::steady_clock::now() + kMostToClose);
     worker->give_back(std::move(line));
@@ -145,29 +145,29 @@ void WorkerSession::close(Place& place) {
   }
 }
 
-void WorkerSession::close_after_failure(const Place& failed) {
+void WorkerSession::close_after_failure(const Slot& failed) {
   const std::lock_guard lock(mutex_);
   const bool can_reload = !request_.path.empty() || model_.size() != 0;
-  if (can_reload && place_.worker == failed.worker && place_.id == failed.id) close(place_);
+  if (can_reload && slot_.worker == failed.worker && slot_.id == failed.id) close(slot_);
 }
 
-WorkerSession::Place WorkerSession::place() {
+WorkerSession::Slot WorkerSession::slot() {
   require_time(request_.where);
   const std::lock_guard lock(mutex_);
-  for (int tries = 1; !place_.worker || place_.worker->has_ended(); ++tries) {
-    Place place{Worker::current(), 0};
-    place.id = place.worker->new_session();
+  for (int tries = 1; !slot_.worker || slot_.worker->has_ended(); ++tries) {
+    Slot slot{Worker::current(), 0};
+    slot.id = slot.worker->new_session();
     try {
-      load(place);
-      place_ = std::move(place);
+      load(slot);
+      slot_ = std::move(slot);
     } catch (const WorkerEnd& end) {
       if (!end.for_other || tries == kMostTries) throw_end(end, /*loading=*/true);
     }
   }
-  return place_;
+  return slot_;
 }
 
-void WorkerSession::load(Place& place) {
+void WorkerSession::load(Slot& slot) {
   if (request_.path.empty() && model_.size() == 0) {
     throw Error(ErrorCode::kRuntimeFailed, {.what = "the process that held the model has ended",
                                             .where = request_.where,
@@ -175,24 +175,25 @@ void WorkerSession::load(Place& place) {
                                             .next = "make a new session"});
   }
   LoadRequest request = request_;
-  request.session = place.id;
+  request.session = slot.id;
   request.max_memory = memory_of_request();
-  std::unique_ptr<Worker::Line> line = place.worker->take_line();
+  std::unique_ptr<Worker::Line> line = slot.worker->take_line();
   const std::array<int, 1> files{model_.fd()};
   const Message answer =
-      place.worker->ask(*line, MessageKind::kLoad, encode(request),
-                        std::span(files).first(request_.path.empty() ? 1 : 0), deadline_of_request(), files_);
-  place.worker->give_back(std::move(line));
+      slot.worker->ask(*line, MessageKind::kLoad, encode(request),
+                       std::span(files).first(request_.path.empty() ? 1 : 0), deadline_of_request(), files_);
+  slot.worker->give_back(std::move(line));
   if (answer.kind == MessageKind::kFailed) throw error_of(answer);
   Ports ports = decoded(request_.where, [&] { return decode_ports(answer.body); });
   keep_warnings(std::move(ports.warnings));
   if (ports_.outputs.empty()) ports_ = std::move(ports);  // the same each time it is loaded
 }
 
-Arrays WorkerSession::run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const Carried> carried) {
+Arrays WorkerSession::run(const Arrays& feeds, std::span<const std::string> wanted,
+                          std::span<const CachedOutput> carried) {
   const std::vector<ArrayView> views = views_of(feeds);
   for (int tries = 1;; ++tries) {
-    const Place at = place();
+    const Slot at = slot();
     try {
       return run_at(at, views, wanted, carried);
     } catch (const WorkerEnd& end) {
@@ -201,10 +202,10 @@ Arrays WorkerSession::run(const Arrays& feeds, std::span<const std::string> want
   }
 }
 
-Arrays WorkerSession::run_at(const Place& place, std::span<const ArrayView> feeds, std::span<const std::string> wanted,
-                             std::span<const Carried> carried) {
-  std::unique_ptr<Worker::Line> line = place.worker->take_line();
-  const RunRequest request{.session = place.id,
+Arrays WorkerSession::run_at(const Slot& slot, std::span<const ArrayView> feeds, std::span<const std::string> wanted,
+                             std::span<const CachedOutput> carried) {
+  std::unique_ptr<Worker::Line> line = slot.worker->take_line();
+  const RunRequest request{.session = slot.id,
                            .max_memory = memory_of_request(),
                            .wanted = {wanted.begin(), wanted.end()},
                            .feeds = {feeds.begin(), feeds.end()},
@@ -214,14 +215,14 @@ Arrays WorkerSession::run_at(const Place& place, std::span<const ArrayView> feed
   if (grows) line->feeds = SharedFile(size);
   write_shared(feeds, line->feeds);
   const std::array<int, 1> files{line->feeds.fd()};
-  Message answer = place.worker->ask(*line, MessageKind::kRun, encode(request), std::span(files).first(grows ? 1 : 0),
-                                     deadline_of_request());
+  Message answer = slot.worker->ask(*line, MessageKind::kRun, encode(request), std::span(files).first(grows ? 1 : 0),
+                                    deadline_of_request());
   // The line is not given back then: how much of its memory the worker knows of is not known.
   if (answer.kind == MessageKind::kGone) throw WorkerEnd{.late = false, .for_other = true, .status = -1};
   if (answer.kind == MessageKind::kFailed) {
     const Error error = error_of(answer);
     // ONNX Runtime's arena keeps what it got hold of before it failed, and smaller sizes would fail too.
-    if (error.code() == ErrorCode::kOutOfBudget) close_after_failure(place);
+    if (error.code() == ErrorCode::kOutOfBudget) close_after_failure(slot);
     throw error;
   }
   if (!answer.files.empty()) line->results = SharedView(std::move(answer.files.front()));
@@ -237,7 +238,7 @@ Arrays WorkerSession::run_at(const Place& place, std::span<const ArrayView> feed
   }
   if (line->feeds.size() > kKeptMemory) line->feeds = {};
   if (line->results.bytes().size() > kKeptMemory) line->results = {};
-  place.worker->give_back(std::move(line));
+  slot.worker->give_back(std::move(line));
   const std::lock_guard lock(mutex_);
   keep_warnings(std::move(results.warnings));
   return arrays;

@@ -27,22 +27,22 @@ class WorkerSession {
 
   const std::vector<Port>& inputs() const { return ports_.inputs; }
   const std::vector<Port>& outputs() const { return ports_.outputs; }
-  Arrays run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const Carried> carried);
+  Arrays run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const CachedOutput> carried);
   std::vector<std::string> take_warnings();
 
  private:
-  struct Place {
+  struct Slot {
     std::shared_ptr<Worker> worker;
     uint64_t id = 0;
   };
   // Loads the model where the worker that has it is gone.
-  Place place();
-  void load(Place& place);
+  Slot slot();
+  void load(Slot& slot);
   void hand_over_data(const ir::Model& model, const std::filesystem::path& folder);
-  static void close(Place& place);
-  void close_after_failure(const Place& failed);
-  Arrays run_at(const Place& place, std::span<const ArrayView> feeds, std::span<const std::string> wanted,
-                std::span<const Carried> carried);
+  static void close(Slot& slot);
+  void close_after_failure(const Slot& failed);
+  Arrays run_at(const Slot& slot, std::span<const ArrayView> feeds, std::span<const std::string> wanted,
+                std::span<const CachedOutput> carried);
   void keep_warnings(std::vector<std::string> warnings);
   [[noreturn]] void throw_end(const WorkerEnd& end, bool loading) const;
   Error error_of(const Message& failed) const;
@@ -51,7 +51,7 @@ class WorkerSession {
   HandedFiles files_;
   SharedFile model_;  // of a model in memory, until it is loaded; kept where it is small
   std::mutex mutex_;
-  Place place_;                        // guarded by mutex_
+  Slot slot_;                          // guarded by mutex_
   std::vector<std::string> warnings_;  // guarded by mutex_
   Ports ports_;
 };

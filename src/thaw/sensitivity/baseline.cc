@@ -43,7 +43,7 @@ ErrorFigures Baseline::figures(Candidate& candidate, size_t sample, const Arrays
 std::vector<ErrorFigures> Baseline::figures(Candidate& candidate, const Wanted& wanted) {
   std::vector<ErrorFigures> all(wanted.size());
   candidate.open();
-  lanes_.each(wanted.size(), [&](size_t i) { all[i] = figures(candidate, i, wanted[i]); });
+  slots_.each(wanted.size(), [&](size_t i) { all[i] = figures(candidate, i, wanted[i]); });
   return all;
 }
 

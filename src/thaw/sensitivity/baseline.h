@@ -10,8 +10,8 @@
 #include "thaw/sensitivity.h"
 #include "thaw/sensitivity/candidate.h"
 #include "thaw/sensitivity/cut_model.h"
-#include "thaw/sensitivity/lanes.h"
 #include "thaw/sensitivity/whole_model.h"
+#include "thaw/sensitivity/worker_slots.h"
 
 namespace thaw::measuring {
 
@@ -21,12 +21,12 @@ using Wanted = std::vector<Arrays>;
 class Baseline {
  public:
   // samples: how many there will be about. cuts: those of the places for so many sections that are cut at; none: all of them.
-  Baseline(std::unique_ptr<ir::Model> model, size_t sections, size_t samples, KeptArrays::Memory& memory,
+  Baseline(std::unique_ptr<ir::Model> model, size_t sections, size_t samples, CachedArrays::Memory& memory,
            const std::optional<std::set<size_t>>& cuts = {})
-      : lanes_(samples), cut_(std::move(model), sections, lanes_.threads(), memory, cuts) {}
+      : slots_(samples), cut_(std::move(model), sections, slots_.threads(), memory, cuts) {}
 
   // In which its sessions and its candidates' run.
-  const Lanes& lanes() const { return lanes_; }
+  const WorkerSlots& slots() const { return slots_; }
   CutModel& cut() { return cut_; }
   size_t sections() const { return cut_.sections().size(); }
   void keep(size_t sample, const Arrays& feeds) { cut_.keep(sample, feeds); }
@@ -48,7 +48,7 @@ class Baseline {
  private:
   std::optional<ErrorFigures> compared(size_t sample, Arrays& changed, const Arrays& wanted) const;
 
-  const Lanes lanes_;
+  const WorkerSlots slots_;
   CutModel cut_;
 };
 

@@ -13,7 +13,7 @@ struct BestPlan {
   MeasuredPlan measured;
 };
 
-// What a plan comes to is foretold, and what one precision for all does was measured: of those within the bytes the one that turns out
+// What a plan comes to is predicted, and what one precision for all does was measured: of those within the bytes the one that turns out
 // best, so that none is worse than one precision for all. `data`: as measure_plan has it.
 BestPlan best_plan(const ir::Model& model, const SensitivityReport& report, const PlanOptions& options,
                    const std::filesystem::path& data, const quantizing::OpenSamples& open = {});

@@ -28,7 +28,7 @@ class Confirmer {
     size_t budget = static_cast<size_t>(std::ceil(kMostConfirmed * count));
     for (;;) {
       sort();
-      std::vector<UnitError*> next = foretold(worst, budget, 0);
+      std::vector<UnitError*> next = predicted(worst, budget, 0);
       if (next.empty()) break;
       budget -= next.size();
       confirm(next);
@@ -36,20 +36,20 @@ class Confirmer {
     if (worst == 0 || worst > order_.size()) return std::move(off_);
     for (;;) {
       const double limit = mean_rank(*order_[worst - 1], with_.metric) * std::exp(-doubt());
-      std::vector<UnitError*> next = foretold(order_.size(), std::min(budget, kAtOnce), limit);
+      std::vector<UnitError*> next = predicted(order_.size(), std::min(budget, kAtOnce), limit);
       if (next.empty()) break;
       budget -= next.size();
       confirm(next);
       sort();
     }
     const auto confirmed = static_cast<size_t>(std::ranges::count(order_, UnitStatus::kMeasured, &UnitError::status));
-    confirm(foretold(order_.size(), at_least - std::min(at_least, confirmed), 0));
+    confirm(predicted(order_.size(), at_least - std::min(at_least, confirmed), 0));
     return std::move(off_);
   }
 
  private:
   // Of the first so many in order, those that are predicted and no less than the limit.
-  std::vector<UnitError*> foretold(size_t among, size_t at_most, double limit) const {
+  std::vector<UnitError*> predicted(size_t among, size_t at_most, double limit) const {
     std::vector<UnitError*> found;
     for (size_t i = 0; i < std::min(among, order_.size()) && found.size() < at_most; ++i)
       if (order_[i]->status == UnitStatus::kPredicted && mean_rank(*order_[i], with_.metric) >= limit)
@@ -74,17 +74,17 @@ class Confirmer {
   }
 
   void confirm(const std::vector<UnitError*>& errors) {
-    std::vector<double> told;
-    for (const UnitError* error : errors) told.push_back(mean_rank(*error, with_.metric));
-    measure_side_by_side(with_.baseline, with_.maker, with_.wanted, known_, errors);
+    std::vector<double> predicted;
+    for (const UnitError* error : errors) predicted.push_back(mean_rank(*error, with_.metric));
+    measure_interleaved(with_.baseline, with_.maker, with_.wanted, known_, errors);
     for (size_t i = 0; i < errors.size(); ++i)
-      if (const double found = mean_rank(*errors[i], with_.metric); told[i] > 0 && found > 0)
-        off_.push_back(std::log(found / told[i]));
+      if (const double found = mean_rank(*errors[i], with_.metric); predicted[i] > 0 && found > 0)
+        off_.push_back(std::log(found / predicted[i]));
   }
 
   const Confirming& with_;
   std::vector<UnitError*> order_;
-  std::vector<double> off_, off_before_;  // log(measured / foretold): here, and of others
+  std::vector<double> off_, off_before_;  // log(measured / predicted): here, and of others
   const KnownFirst& known_;
 };
 

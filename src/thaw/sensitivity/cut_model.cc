@@ -19,7 +19,7 @@ using splitting::Cut;
 using splitting::Stages;
 
 // As many as there are places for.
-std::vector<Cut> cuts_for(const splitting::Places& places, size_t sections) {
+std::vector<Cut> cuts_for(const splitting::CutPositions& places, size_t sections) {
   for (; sections > 1; --sections) {
     if (sections > places.all.size() + 1) continue;
     try {
@@ -36,8 +36,8 @@ class Cutter {
       : model_(model), facts_(infer::infer(model, scope_)), passings_(model, facts_) {}
 
   std::vector<Cut> cuts(size_t sections) {
-    splitting::Places places = splitting::find_places(model_, scope_, facts_, passings_, {});
-    std::erase_if(places.all, [&](const splitting::Place& place) {
+    splitting::CutPositions places = splitting::find_cut_positions(model_, scope_, facts_, passings_, {});
+    std::erase_if(places.all, [&](const splitting::CutPosition& place) {
       return std::ranges::any_of(place.passing, [&](const ir::Value* value) { return is_inside_kernel(value); });
     });
     return cuts_for(places, sections);
@@ -134,7 +134,7 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-CutModel::CutModel(std::unique_ptr<ir::Model> model, size_t sections, int threads, KeptArrays::Memory& memory,
+CutModel::CutModel(std::unique_ptr<ir::Model> model, size_t sections, int threads, CachedArrays::Memory& memory,
                    const std::optional<std::set<size_t>>& cuts)
     : model_(std::move(model)), numbers_(std::make_unique<ValueNumbers>(*model_)), threads_(threads), kept_(memory) {
   ir::begin_own_run(*model_);
@@ -214,10 +214,10 @@ std::optional<size_t> CutModel::section_of(const ir::Node* node) const {
 }
 
 std::unique_ptr<ir::Model> CutModel::part(size_t index) const {
-  FedValues fed;
+  BoundaryValues fed;
   for (const std::string& input : sections_[index].inputs)
     if (const auto at = passing_.find(input); at != passing_.end()) fed.insert(*at);
-  return part_of(*model_, fed, sections_[index].outputs);
+  return submodel_of(*model_, fed, sections_[index].outputs);
 }
 
 run::Session& CutModel::session(size_t index) {

@@ -16,8 +16,8 @@
 
 #include "thaw/ir/graph/model.h"
 #include "thaw/run/session.h"
-#include "thaw/sensitivity/kept_arrays.h"
-#include "thaw/sensitivity/part_model.h"
+#include "thaw/sensitivity/cached_arrays.h"
+#include "thaw/sensitivity/submodel.h"
 #include "thaw/sensitivity/value_numbers.h"
 
 namespace thaw::measuring {
@@ -32,7 +32,7 @@ class CutModel {
  public:
   // In about so many sections, at narrow places; threads: of each session. `cuts`: numbers of those places that it is cut at, in
   // their order; none: all.
-  CutModel(std::unique_ptr<ir::Model> model, size_t sections, int threads, KeptArrays::Memory& memory,
+  CutModel(std::unique_ptr<ir::Model> model, size_t sections, int threads, CachedArrays::Memory& memory,
            const std::optional<std::set<size_t>>& cuts = {});
 
   const ir::Model& model() const { return *model_; }
@@ -40,7 +40,7 @@ class CutModel {
   size_t cuts() const { return cuts_; }  // places for cuts
   const std::vector<Section>& sections() const { return sections_; }
   // Element types of all that passes from one section to another.
-  const FedValues& passing() const { return passing_; }
+  const BoundaryValues& passing() const { return passing_; }
   // Of a node of the main graph; none where it computes with constants alone: each section has its own.
   std::optional<size_t> section_of(const ir::Node* node) const;
 
@@ -52,7 +52,7 @@ class CutModel {
   // Runs all of it on a sample and keeps what passes. Throws what the runtime refuses. This, and what follows, may be called for
   // different samples from several threads.
   void keep(size_t sample, const Arrays& feeds);
-  const KeptArrays& kept() const { return kept_; }
+  const CachedArrays& kept() const { return kept_; }
 
   // What becomes of values that differ from what was kept: runs the sections from `first` to before `last` as far as they
   // depend on them, and adds what they make to `changed`.
@@ -79,16 +79,16 @@ class CutModel {
   std::unique_ptr<ValueNumbers> numbers_;
   size_t cuts_ = 0;
   std::vector<Section> sections_;
-  FedValues passing_;
+  BoundaryValues passing_;
   std::unordered_map<const ir::Node*, size_t> section_of_;
-  FedValues named_;                                    // what passes and the model's inputs, equal sizes by one name
+  BoundaryValues named_;                               // what passes and the model's inputs, equal sizes by one name
   std::vector<std::string> batch_axes_;                // names of what may be the samples' axis
   std::vector<std::optional<run::Session>> sessions_;  // by section, as are those below
   std::vector<std::optional<std::set<std::string>>> rows_;  // of a section that runs: what has the samples' axis first
   std::map<size_t, std::map<size_t, bool>> is_alike_;       // by sample that was kept and section: in a batch as alone
   std::mutex mutex_;                                        // while sessions are made, and samples are added
   const int threads_;
-  KeptArrays kept_;
+  CachedArrays kept_;
 };
 
 }  // namespace thaw::measuring

@@ -104,7 +104,7 @@ std::map<std::string, DataType> types_of(const ir::Model& model) {
 // How many types of its parts are other than the whole's; how many were looked at is added to `seen`.
 size_t count_lost(const ir::Model& model, size_t sections, const std::map<std::string, DataType>& wanted,
                   size_t& seen) {
-  KeptArrays::Memory memory{uint64_t{1} << 20};
+  CachedArrays::Memory memory{uint64_t{1} << 20};
   const CutModel cut(ir::clone(model), sections, 1, memory);
   EXPECT_EQ(cut.sections().size(), sections);
   size_t lost = 0;
@@ -132,7 +132,7 @@ TEST(CutModel, ManySectionsCostNoneOfThemItsTypes) {
   constexpr size_t kSections = 20;
   const auto model = RandomChain(1).build(60);
   const std::map<std::string, DataType> wanted = types_of(*model);
-  KeptArrays::Memory memory{uint64_t{1} << 20};
+  CachedArrays::Memory memory{uint64_t{1} << 20};
   std::unique_ptr<CutModel> cut;
   for (uint64_t visits = model->graph->num_nodes(); !cut || cut->sections().size() < kSections; visits *= 2) {
     set_limits({.max_visits = visits});

@@ -20,15 +20,15 @@
 #include "thaw/quant/candidates.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/sensitivity/attempt.h"
+#include "thaw/sensitivity/batched_candidates.h"
 #include "thaw/sensitivity/candidate_maker.h"
+#include "thaw/sensitivity/checked_split.h"
 #include "thaw/sensitivity/conversions.h"
 #include "thaw/sensitivity/journal.h"
-#include "thaw/sensitivity/kept_samples.h"
+#include "thaw/sensitivity/measured_samples.h"
 #include "thaw/sensitivity/open_samples.h"
 #include "thaw/sensitivity/predict.h"
-#include "thaw/sensitivity/riders.h"
 #include "thaw/sensitivity/run_key.h"
-#include "thaw/sensitivity/sound_cut.h"
 #include "thaw/sensitivity/units.h"
 
 namespace thaw::measuring {
@@ -81,7 +81,7 @@ bool rounds_by_layout(const ir::Model& model, const PrecisionOptions& precision)
 
 // The model with all units of a precision converted, cut so that one of them is taken back at the cost of what lies behind it: in about
 // so many sections where they give what it gives whole (`figures`, by sample) on every sample; else in one.
-std::unique_ptr<Baseline> cut_converted(const ir::Model& converted, size_t sections, const KeptSamples& samples,
+std::unique_ptr<Baseline> cut_converted(const ir::Model& converted, size_t sections, const MeasuredSamples& samples,
                                         const std::vector<ErrorFigures>& figures) {
   constexpr double kSame = 1e-7;
   const size_t count = samples.wanted().size();
@@ -93,7 +93,7 @@ std::unique_ptr<Baseline> cut_converted(const ir::Model& converted, size_t secti
     });
     return std::ranges::all_of(are_same, [](char same) { return same != 0; });
   };
-  std::unique_ptr<Baseline> cut = cut_soundly(converted, sections, count, samples.memory(), samples.feeds(0));
+  std::unique_ptr<Baseline> cut = split_with_check(converted, sections, count, samples.memory(), samples.feeds(0));
   if (keep(*cut, 1)) return cut;
   cut.reset();
   cut = std::make_unique<Baseline>(ir::clone(converted), 1, count, samples.memory());
@@ -211,7 +211,7 @@ class Run {
   // Those that are not known already, on all samples; done() with none of what cannot be measured.
   void measure_each(Baseline& base, size_t precision, const std::function<bool(UnitError& error)>& is_known,
                     const Make& make, const Done& done) {
-    Riders riders(base, kept_.wanted(), done);
+    BatchedCandidates batched(base, kept_.wanted(), done);
     for (UnitError* error : errors_of(precision)) {
       if (is_known(*error)) {
         advance();
@@ -220,12 +220,12 @@ class Run {
       std::unique_ptr<Candidate> candidate;
       attempt(*error, [&] { candidate = make(*error); });
       if (candidate) {
-        riders.add(*error, std::move(candidate));
+        batched.add(*error, std::move(candidate));
       } else {
         done(*error, {});
       }
     }
-    riders.finish();
+    batched.finish();
   }
 
   void measure_in(Baseline& base, size_t precision) {
@@ -272,10 +272,10 @@ class Run {
 
   // As one model, as it would be used.
   std::vector<ErrorFigures> figures_of_all(const Baseline& base, const ir::Model& all) const {
-    WholeModel whole(all, report_.outputs, base.lanes().threads());
+    WholeModel whole(all, report_.outputs, base.slots().threads());
     const Wanted& wanted = kept_.wanted();
     std::vector<ErrorFigures> figures(wanted.size());
-    base.lanes().each(figures.size(), [&](size_t i) { figures[i] = base.figures(whole, i, wanted[i]); });
+    base.slots().each(figures.size(), [&](size_t i) { figures[i] = base.figures(whole, i, wanted[i]); });
     return figures;
   }
 
@@ -296,8 +296,8 @@ class Run {
   const SensitivityOptions& options_;
   const quantizing::Samples samples_;
   const Conversions conversions_;
-  KeptArrays::Memory memory_;
-  KeptSamples kept_;
+  CachedArrays::Memory memory_;
+  MeasuredSamples kept_;
   SensitivityReport report_;
   std::optional<Journal> journal_;
   uint64_t done_ = 0, total_ = 0;

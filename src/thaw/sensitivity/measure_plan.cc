@@ -23,7 +23,7 @@ MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& repor
   const Conversions conversions(model, options, samples);
   const Converted converted = conversions.planned(convert_options(report, plan));
   MeasuredPlan measured{.bytes = optimizing::weigh(*converted.model->graph).bytes};
-  KeptArrays::Memory memory{options.max_memory};
+  CachedArrays::Memory memory{options.max_memory};
   Baseline base(ir::clone(conversions.base()), 1, 1, memory);
   Candidate candidate(base.cut(), *converted.model);
   const std::vector<std::string> inputs = quantizing::inputs_to_feed(conversions.base());

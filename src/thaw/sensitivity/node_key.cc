@@ -77,7 +77,7 @@ struct AppendPayload {
 
 }  // namespace
 
-void append_place(std::string& key, const ir::Tensor& tensor) {
+void append_location(std::string& key, const ir::Tensor& tensor) {
   constexpr uint64_t kFewBytes = 1024, kSomeBytes = uint64_t{1} << 20;
   append_raw(key, tensor.data_type);
   append_list(key, tensor.dims);

@@ -11,9 +11,9 @@
 
 #include "thaw/core/error.h"
 #include "thaw/sensitivity/attempt.h"
-#include "thaw/sensitivity/passing_noise.h"
-#include "thaw/sensitivity/riders.h"
-#include "thaw/sensitivity/telling_samples.h"
+#include "thaw/sensitivity/batched_candidates.h"
+#include "thaw/sensitivity/propagated_noise.h"
+#include "thaw/sensitivity/representative_samples.h"
 
 namespace thaw::measuring {
 namespace {
@@ -28,12 +28,12 @@ ErrorFigures scaled(const ErrorFigures& figures, double factor) {
   return {figures.mse * factor, figures.cosine * factor, figures.kl * factor, figures.noise * factor};
 }
 
-// One unit of those that are foretold.
+// One unit of those that are predicted.
 struct Local {
   UnitError* error = nullptr;
   size_t place = 0;  // among all of them
   std::unique_ptr<Candidate> candidate;
-  PassingNoise noise = {};  // at the end of its section: the sum over the values that change
+  PropagatedNoise noise = {};  // at the end of its section: the sum over the values that change
   // What its section makes of the first sample, while it may be one of those that are run to the outputs.
   Arrays first = {};
 };
@@ -80,7 +80,7 @@ class Group {
 
 // What a unit's noise became at the outputs.
 struct Known {
-  PassingNoise noise;
+  PropagatedNoise noise;
   ErrorFigures figures;
 };
 
@@ -88,7 +88,7 @@ struct Known {
 struct Factors {
   ErrorFigures common, differing;
 
-  ErrorFigures at(const PassingNoise& noise) const {
+  ErrorFigures at(const PropagatedNoise& noise) const {
     const ErrorFigures a = scaled(common, noise.common), b = scaled(differing, noise.differing);
     return {a.mse + b.mse, a.cosine + b.cosine, a.kl + b.kl, a.noise + b.noise};
   }
@@ -124,14 +124,14 @@ class Predictor {
       : with_(with), baseline_(with.baseline), advance_(advance) {}
 
   bool run(const std::vector<UnitError*>& errors) {
-    baseline_.lanes().each(errors.size(), [&](size_t i) {
+    baseline_.slots().each(errors.size(), [&](size_t i) {
       attempt(*errors[i], [&] { measure_locally(*errors[i], i); });
       const std::lock_guard lock(mutex_);
       advance_();
     });
     std::vector<Group*> groups;
     for (auto& [changed, group] : groups_) groups.push_back(&group);
-    baseline_.lanes().each(groups.size(), [&](size_t i) { predict_group(*groups[i]); });
+    baseline_.slots().each(groups.size(), [&](size_t i) { predict_group(*groups[i]); });
     const std::vector<double> checked = check_some(groups);
     if (!do_rank(checked, errors, with_.metric, kHopeless)) return false;
     const std::vector<double> off = confirm_worst(with_, errors, kFew, checked, first_);
@@ -162,7 +162,7 @@ class Predictor {
     for (size_t i = 0; i < samples; ++i) {
       Arrays made = local.candidate->run(i);
       for (const auto& [name, array] : made) {
-        const std::optional<PassingNoise> noise = passing_noise(baseline_.cut().kept().get(i, name), array);
+        const std::optional<PropagatedNoise> noise = propagated_noise(baseline_.cut().kept().get(i, name), array);
         if (!noise)
           throw Error(ErrorCode::kRuntimeFailed,
                       {.what = "'" + name + "' has a NaN or an infinity", .where = "the converted model"});
@@ -201,22 +201,23 @@ class Predictor {
     }
   }
 
-  // A few of those that were foretold, from all over the model, on one sample: log(measured / foretold) of each.
+  // A few of those that were predicted, from all over the model, on one sample: log(measured / predicted) of each.
   std::vector<double> check_some(const std::vector<Group*>& groups) {
-    std::vector<const Local*> foretold;
+    std::vector<const Local*> predicted;
     for (const Group* group : groups)
       for (const Local* local : group->units())
-        if (local->error->status == UnitStatus::kPredicted && !first_.contains(local->error)) foretold.push_back(local);
-    const size_t count = std::min(kChecked, foretold.size());
+        if (local->error->status == UnitStatus::kPredicted && !first_.contains(local->error))
+          predicted.push_back(local);
+    const size_t count = std::min(kChecked, predicted.size());
     std::vector<double> ratios(count, 0);  // 0 where there is none
-    baseline_.lanes().each(count, [&](size_t i) {
-      const Local& local = *foretold[(2 * i + 1) * foretold.size() / (2 * count)];
+    baseline_.slots().each(count, [&](size_t i) {
+      const Local& local = *predicted[(2 * i + 1) * predicted.size() / (2 * count)];
       attempt(*local.error, [&] {
         const ErrorFigures figures = baseline_.figures(*local.candidate, 0, with_.wanted[0]);
         local.candidate->release();
         know_first(*local.error, figures);
-        const double found = rank_of(figures, with_.metric), told = mean_rank(*local.error, with_.metric);
-        if (found > 0 && told > 0) ratios[i] = found / told;
+        const double found = rank_of(figures, with_.metric), expected = mean_rank(*local.error, with_.metric);
+        if (found > 0 && expected > 0) ratios[i] = found / expected;
       });
     });
     std::vector<double> off;
@@ -246,20 +247,21 @@ bool predict(const Confirming& with, const std::vector<UnitError*>& errors, cons
 
 void estimate_by_samples(const Confirming& with, const std::vector<ErrorFigures>& all,
                          const std::vector<UnitError*>& errors, const std::function<void()>& advance) {
-  const std::vector<size_t> which = telling_samples(all, with.metric);
-  Riders riders(with.baseline, with.wanted, which, [&](UnitError& error, const std::vector<ErrorFigures>& some) {
-    if (some.empty()) return;
-    error.in = {mean_by_ratio(some, which, all)};
-    error.status = UnitStatus::kPredicted;
-  });
+  const std::vector<size_t> which = representative_samples(all, with.metric);
+  BatchedCandidates batched(with.baseline, with.wanted, which,
+                            [&](UnitError& error, const std::vector<ErrorFigures>& some) {
+                              if (some.empty()) return;
+                              error.in = {mean_by_ratio(some, which, all)};
+                              error.status = UnitStatus::kPredicted;
+                            });
   for (UnitError* error : errors) {
     if (error->status != UnitStatus::kFailed)
       attempt(*error, [&] {
-        if (auto candidate = with.maker.make(*error)) riders.add(*error, std::move(candidate));
+        if (auto candidate = with.maker.make(*error)) batched.add(*error, std::move(candidate));
       });
     advance();
   }
-  riders.finish();
+  batched.finish();
   confirm_worst(with, errors, 0);
 }
 

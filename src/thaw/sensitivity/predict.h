@@ -1,17 +1,17 @@
-// What a unit's error does to the outputs, foretold: how large it is where its section ends, times how much of an error there
+// What a unit's error does to the outputs, predicted: how large it is where its section ends, times how much of an error there
 // arrives at the outputs.
 //
 // The noise that a layer adds passes through the rest of a network in proportion, and what several layers add sums up: Zhou,
 // Moosavi-Dezfooli, Cheung and Frossard, "Adaptive Quantization for Deep Neural Networks", AAAI 2018, sections 3 and 4. Attention
 // and pools average over tokens and places: what all of them have in common passes, what differs is evened out. So the noise
-// is taken apart into the two (passing_noise.h), each with a factor of its own:
+// is taken apart into the two (propagated_noise.h), each with a factor of its own:
 //
 //   error at the outputs = common * a + differing * b
 //
 // Both noises are measured for every unit, on few samples: only its own section runs. The factors are measured where units
 // change the same values, once each: by the units with the most of either. The worst units, and those that may be among them,
-// are measured as in the exact mode. Where these show that what was foretold ranks nothing, each unit is run to the outputs, on
-// the samples that tell most (telling_samples.h).
+// are measured as in the exact mode. Where these show that what was predicted ranks nothing, each unit is run to the outputs, on
+// the samples that tell most (representative_samples.h).
 #pragma once
 
 #include <functional>

@@ -5,7 +5,8 @@
 
 namespace thaw::measuring {
 
-std::optional<std::set<std::string>> rows_of_section(ir::Model& part, const FedValues& types, const std::string& axis) {
+std::optional<std::set<std::string>> rows_of_section(ir::Model& part, const BoundaryValues& types,
+                                                     const std::string& axis) {
   std::set<std::string> names;
   std::vector<ir::Value*> rows;
   for (ir::Value* input : part.graph->inputs()) {

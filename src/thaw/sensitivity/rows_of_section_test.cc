@@ -18,11 +18,11 @@ TEST(RowsOfSection, ALayerTreatsThemApart) {
   ir::Value* x = m.add_input("x", DataType::kFloat, {});
   ir::Value* mask = m.add_input("mask", DataType::kFloat, {});
   ir::Value* w = m.add_floats("w", {4, 4}, kOnes);
-  ir::Value* turned = m.add_node("Transpose", {x}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
-  ir::Value* scores = m.add_node("Add", {m.add_node("MatMul", {m.add_node("MatMul", {x, w}), turned}), mask});
+  ir::Value* transposed = m.add_node("Transpose", {x}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  ir::Value* scores = m.add_node("Add", {m.add_node("MatMul", {m.add_node("MatMul", {x, w}), transposed}), mask});
   m.add_output(m.add_node("MatMul", {m.add_node("Softmax", {scores}, {{"axis", int64_t{-1}}}), x}), "y");
   auto model = m.build();
-  const FedValues types{{"x", kTokens}, {"mask", ir::tensor_type(DataType::kFloat, {"size_0", 1, "size_1"})}};
+  const BoundaryValues types{{"x", kTokens}, {"mask", ir::tensor_type(DataType::kFloat, {"size_0", 1, "size_1"})}};
   EXPECT_EQ(rows_of_section(*model, types, "size_0"), (Names{"x", "mask", "y"}));
   EXPECT_FALSE(rows_of_section(*model, types, "size_1"));
   // A mask for all samples stays as it is; one of a size that is not known to be theirs is no mask of theirs.

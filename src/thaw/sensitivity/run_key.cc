@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 #include <xxhash.h>
 
-#include "thaw/ir/data/tensor_pieces.h"
+#include "thaw/ir/data/tensor_chunks.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/sensitivity/node_key.h"
 
@@ -49,7 +49,7 @@ void add_model(Hash& hash, const ir::Model& model) {
     const ir::Tensor& tensor = *value->initializer();
     hash.add(fmt::format("{} {} {}", value->name(), static_cast<int>(tensor.data_type), fmt::join(tensor.dims, ",")));
     if (tensor.data_type == ir::DataType::kString) continue;
-    ir::for_pieces(tensor, kHashedAtOnce, [&](std::span<const std::byte> piece) { hash.add(piece); });
+    ir::for_chunks(tensor, kHashedAtOnce, [&](std::span<const std::byte> chunk) { hash.add(chunk); });
   }
   for (const ir::Node* node : model.graph->nodes()) {
     std::string key;

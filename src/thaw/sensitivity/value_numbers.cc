@@ -16,8 +16,8 @@ const std::byte* place_of(const ir::Tensor& tensor) {
 }  // namespace
 
 int ValueNumbers::of_same_bytes(const ir::Tensor& tensor) const {
-  const auto at = by_place_.find(place_of(tensor));
-  if (at == by_place_.end()) return kOther;
+  const auto at = by_location_.find(place_of(tensor));
+  if (at == by_location_.end()) return kOther;
   const ir::Tensor& own = *at->second->initializer();
   return own.data_type == tensor.data_type && own.dims == tensor.dims ? of(at->second) : kOther;
 }
@@ -31,7 +31,7 @@ ValueNumbers::Numbers ValueNumbers::number(const ir::Graph& graph, const Find& f
     int& number = numbers[value] = of_same_bytes(*value->initializer());
     if (number != kOther) continue;
     key = "constant ";
-    append_place(key, *value->initializer());
+    append_location(key, *value->initializer());
     number = find(key);
   }
   for (const ir::Value* value : graph.sparse_initializers()) numbers[value] = find("sparse " + value->name());
@@ -58,7 +58,7 @@ ValueNumbers::ValueNumbers(const ir::Model& model) {
   });
   for (const ir::Value* value : model.graph->initializers())
     if (const std::byte* place = value->is_input() ? nullptr : place_of(*value->initializer()))
-      by_place_.emplace(place, value);
+      by_location_.emplace(place, value);
 }
 
 ValueNumbers::Numbers ValueNumbers::of(const ir::Model& other) const {

@@ -38,7 +38,7 @@ class ValueNumbers {
   std::unordered_map<std::string, int> numbers_;
   Numbers own_;
   // The model's weights by where their bytes lie: what shares them needs not be read.
-  std::unordered_map<const std::byte*, const ir::Value*> by_place_;
+  std::unordered_map<const std::byte*, const ir::Value*> by_location_;
 };
 
 }  // namespace thaw::measuring

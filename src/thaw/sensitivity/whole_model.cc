@@ -1,13 +1,13 @@
 #include "thaw/sensitivity/whole_model.h"
 
-#include "thaw/sensitivity/part_model.h"
+#include "thaw/sensitivity/submodel.h"
 
 namespace thaw::measuring {
 
 WholeModel::WholeModel(const ir::Model& model, const std::vector<std::string>& outputs, int threads)
-    : session_(*part_of(model, {}, outputs), SessionOptions{.threads = threads, .spinning = false}) {}
+    : session_(*submodel_of(model, {}, outputs), SessionOptions{.threads = threads, .spinning = false}) {}
 
-Arrays WholeModel::run(const KeptArrays& kept, size_t sample) {
+Arrays WholeModel::run(const CachedArrays& kept, size_t sample) {
   Arrays feeds;
   for (const Port& port : session_.inputs())
     if (kept.has(sample, port.name)) feeds.emplace(port.name, kept.get(sample, port.name));

@@ -6,7 +6,7 @@
 
 #include "thaw/ir/graph/model.h"
 #include "thaw/run/session.h"
-#include "thaw/sensitivity/kept_arrays.h"
+#include "thaw/sensitivity/cached_arrays.h"
 
 namespace thaw::measuring {
 
@@ -16,7 +16,7 @@ class WholeModel {
   WholeModel(const ir::Model& model, const std::vector<std::string>& outputs, int threads);
 
   // On a sample whose inputs are among what was kept. From several threads.
-  Arrays run(const KeptArrays& kept, size_t sample);
+  Arrays run(const CachedArrays& kept, size_t sample);
   Arrays run(const Arrays& feeds);
 
  private:

@@ -23,13 +23,13 @@ class PlaceFinder {
               const NamedSizes& sizes)
       : model_(model), facts_(facts), passings_(passings), sizes_(infer::assumed_sizes(scope, sizes)) {}
 
-  Places run() {
+  CutPositions run() {
     count_readers();
     for (const ir::Node* node : model_.graph->nodes()) {
       const std::vector<const ir::Value*> operands = operands_of(*node);
       if (!add_node(*node, operands)) continue;
       if (passing_.empty() || passing_.size() > kMostPassing) continue;
-      Place here = place();
+      CutPosition here = place();
       if (places_.all.empty() || places_.all.back().passing != here.passing) places_.all.push_back(std::move(here));
     }
     places_.weights = weights_;
@@ -72,8 +72,8 @@ class PlaceFinder {
     read_.insert(input);
   }
 
-  Place place() const {
-    Place place{.passing = {}, .bytes = 0, .weights_before = weights_, .flops_before = flops_};
+  CutPosition place() const {
+    CutPosition place{.passing = {}, .bytes = 0, .weights_before = weights_, .flops_before = flops_};
     for (const auto& [value, made] : passing_) place.passing.push_back(value);
     std::ranges::sort(place.passing, {}, [&](const ir::Value* value) { return passing_.at(value); });
     for (const ir::Value* value : place.passing) place.bytes = place.bytes + infer::bytes_of(facts_.fact(value));
@@ -94,35 +94,37 @@ class PlaceFinder {
   double read_bytes_ = 0;                      // of those that are read again
   uint64_t weights_ = 0;
   double flops_ = 0;
-  Places places_;
+  CutPositions places_;
 };
 
-double share_before(const Places& places, const Place& place, SplitBalance balance) {
+double share_before(const CutPositions& places, const CutPosition& place, SplitBalance balance) {
   if (balance == SplitBalance::kFlops) return places.flops > 0 ? place.flops_before / places.flops : 0;
   return places.weights > 0 ? static_cast<double>(place.weights_before) / static_cast<double>(places.weights) : 0;
 }
 
-bool is_narrower(const Place& a, const Place& b) {
+bool is_narrower(const CutPosition& a, const CutPosition& b) {
   return std::pair(a.reckoned, a.passing.size()) < std::pair(b.reckoned, b.passing.size());
 }
 
 }  // namespace
 
-Places find_places(const ir::Model& model, dim::Scope& scope, const infer::Result& facts, const Passings& passings,
-                   const NamedSizes& sizes) {
+CutPositions find_cut_positions(const ir::Model& model, dim::Scope& scope, const infer::Result& facts,
+                                const Passings& passings, const NamedSizes& sizes) {
   return PlaceFinder(model, scope, facts, passings, sizes).run();
 }
 
-std::vector<Cut> balanced_cuts(const Places& places, size_t parts, SplitBalance balance) {
+std::vector<Cut> balanced_cuts(const CutPositions& places, size_t parts, SplitBalance balance) {
   std::vector<Cut> cuts;
   const double even = 1 / static_cast<double>(parts);
   size_t first = 0;
   for (size_t part = 1; part < parts; ++part) {
     // Within a fifth of a part's share, the narrowest; of those that are as narrow, the nearest.
     const double wanted = even * static_cast<double>(part), slack = even / 5;
-    const Place* best = nullptr;
-    const auto distance = [&](const Place& place) { return std::abs(share_before(places, place, balance) - wanted); };
-    const auto is_better = [&](const Place& a, const Place& b) {
+    const CutPosition* best = nullptr;
+    const auto distance = [&](const CutPosition& place) {
+      return std::abs(share_before(places, place, balance) - wanted);
+    };
+    const auto is_better = [&](const CutPosition& a, const CutPosition& b) {
       const bool a_near = distance(a) <= slack, b_near = distance(b) <= slack;
       if (a_near != b_near) return a_near;
       if (!a_near) return distance(a) < distance(b);
@@ -148,16 +150,16 @@ std::vector<Cut> balanced_cuts(const Places& places, size_t parts, SplitBalance 
   return cuts;
 }
 
-std::vector<const Place*> narrow_places(const Places& places) {
-  std::vector<const Place*> narrow;
+std::vector<const CutPosition*> narrow_cut_positions(const CutPositions& places) {
+  std::vector<const CutPosition*> narrow;
   const size_t buckets = std::min(kMostSuggested, places.all.size());
   const bool by_weights = places.weights > 0;
   size_t at = 0;
   for (size_t bucket = 1; bucket <= buckets; ++bucket) {
     const double end = static_cast<double>(bucket) / static_cast<double>(buckets);
-    const Place* best = nullptr;
+    const CutPosition* best = nullptr;
     for (; at < places.all.size(); ++at) {
-      const Place& place = places.all[at];
+      const CutPosition& place = places.all[at];
       const double share = by_weights ? share_before(places, place, SplitBalance::kBytes)
                                       : static_cast<double>(at + 1) / static_cast<double>(places.all.size());
       if (share > end) break;
@@ -167,7 +169,7 @@ std::vector<const Place*> narrow_places(const Places& places) {
     if (best) narrow.push_back(best);
   }
   // What has a narrower one beside it is no narrow place.
-  std::vector<const Place*> narrowest;
+  std::vector<const CutPosition*> narrowest;
   for (size_t i = 0; i < narrow.size(); ++i) {
     const auto is_wider_than = [&](size_t other) {
       return other < narrow.size() && narrow[other]->reckoned < narrow[i]->reckoned;

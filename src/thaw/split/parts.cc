@@ -56,10 +56,10 @@ class PartMaker {
     find_reads();
     for (size_t part = 0; part < parts_.size(); ++part) choose_recomputed(part);
     find_outputs();
-    std::set<const ir::Value*> told;
+    std::set<const ir::Value*> known;
     for (const Interface& interface : parts_)
       for (const ir::Value* value : interface.received)
-        if (!named_.contains(value) && told.insert(value).second) carried.push_back(value->name());
+        if (!named_.contains(value) && known.insert(value).second) carried.push_back(value->name());
     std::vector<Part> made;
     for (const Interface& interface : parts_) made.push_back(make(interface));
     if (passes_.size() > passed_before) return std::nullopt;
@@ -88,17 +88,17 @@ class PartMaker {
   bool is_seen(size_t part, const ir::Value* value) { return !seen_.emplace(part, value).second; }
 
   // The sizes that stand alone on an axis of what the part takes anyway.
-  std::set<int> told_symbols(const Interface& interface) const {
-    std::set<int> told;
+  std::set<int> known_symbols(const Interface& interface) const {
+    std::set<int> known;
     const auto add = [&](const ir::Value* value) {
       const ops::Fact& fact = facts_.fact(value);
       for (int axis = 0; axis < fact.rank(); ++axis)
-        if (const int id = scope_.symbol_id(fact.dim(axis)); id >= 0) told.insert(id);
+        if (const int id = scope_.symbol_id(fact.dim(axis)); id >= 0) known.insert(id);
     };
     for (const ir::Value* value : interface.inputs) add(value);
     for (const ir::Value* value : interface.received)
       if (is_needed(value)) add(value);
-    return told;
+    return known;
   }
 
   bool is_needed(const ir::Value* value) const {
@@ -108,11 +108,12 @@ class PartMaker {
   void choose_recomputed(size_t part) {
     if (model_.opset("").value_or(0) < rewrite::DimEmitter::kOpsetOfAll) return;
     Interface& interface = parts_[part];
-    const std::set<int> told = told_symbols(interface);
+    const std::set<int> known = known_symbols(interface);
     const auto can_tell = [&](const ir::Value* value) {
       return !is_needed(value) && !passes_.contains(value) &&
              std::ranges::all_of(*facts_.fact(value).elements, [&](const ops::Element& element) {
-               return std::ranges::all_of(dim::symbols_of(element.as_dim()), [&](int id) { return told.contains(id); });
+               return std::ranges::all_of(dim::symbols_of(element.as_dim()),
+                                          [&](int id) { return known.contains(id); });
              });
     };
     const auto moved =
@@ -145,9 +146,9 @@ class PartMaker {
       graph.add_output(value);
       part.outputs.push_back(output->name());
     }
-    const std::set<int> told = told_symbols(interface);
-    for (const ir::Value* value : interface.received) receive(graph, *value, told);
-    for (const ir::Value* value : interface.recomputed) receive(graph, *value, told);
+    const std::set<int> known = known_symbols(interface);
+    for (const ir::Value* value : interface.received) receive(graph, *value, known);
+    for (const ir::Value* value : interface.recomputed) receive(graph, *value, known);
     rewrite::remove_unused(*part.model);
     drop_unread(graph, interface);
     if (!interface.recomputed.empty()) {
@@ -170,7 +171,7 @@ class PartMaker {
   }
 
   // A value that an earlier part makes becomes an input.
-  void receive(ir::Graph& graph, const ir::Value& value, const std::set<int>& told) {
+  void receive(ir::Graph& graph, const ir::Value& value, const std::set<int>& known) {
     const ops::Fact& fact = facts_.fact(&value);
     if (fact.kind != ops::Fact::Kind::kTensor || fact.dtype == ir::DataType::kUndefined)
       throw Error(
@@ -181,11 +182,11 @@ class PartMaker {
            .next = "cut elsewhere"});
     ir::Value* old = graph.find(value.name());
     graph.rename(old, graph.unique_name(value.name() + "_of_an_earlier_part"));
-    ir::Value* input = graph.add_input(value.name(), type_of(value, told));
+    ir::Value* input = graph.add_input(value.name(), type_of(value, known));
     graph.replace_uses(old, input);
   }
 
-  ir::Type type_of(const ir::Value& value, const std::set<int>& told) {
+  ir::Type type_of(const ir::Value& value, const std::set<int>& known) {
     const ops::Fact& fact = facts_.fact(&value);
     ir::Type type = ir::Type::tensor(fact.dtype);
     if (!fact.has_rank()) return type;
@@ -196,18 +197,18 @@ class PartMaker {
       if (d.constant()) {
         declared.value = d.constant();
       } else if (d.is_known()) {
-        declared.param = name_of(d, fmt::format("{}_dim{}", value.name(), axis), told);
+        declared.param = name_of(d, fmt::format("{}_dim{}", value.name(), axis), known);
       }
     }
     return type;
   }
 
-  std::string name_of(dim::Dim d, const std::string& otherwise, const std::set<int>& told) {
+  std::string name_of(dim::Dim d, const std::string& otherwise, const std::set<int>& known) {
     const int id = scope_.symbol_id(d);
     if (id >= 0 && scope_.symbols()[static_cast<size_t>(id)].kind == dim::SymbolKind::kInputDim)
       return scope_.symbols()[static_cast<size_t>(id)].name;
     std::string text = dim::to_string(d);
-    if (id < 0 && std::ranges::all_of(dim::symbols_of(d), [&](int symbol) { return told.contains(symbol); }))
+    if (id < 0 && std::ranges::all_of(dim::symbols_of(d), [&](int symbol) { return known.contains(symbol); }))
       return text;
     return names_.try_emplace(std::move(text), otherwise).first->second;
   }

@@ -55,7 +55,7 @@ std::vector<Cut> chosen_cuts(const ir::Model& model, const ir::Model& used, dim:
                              const infer::Result& facts, const Passings& passings, const SplitOptions& options) {
   if (options.at.empty()) {
     const NamedSizes sizes = infer::size_names(used, facts, scope).resolve(options.sizes, "sizes");
-    return balanced_cuts(find_places(used, scope, facts, passings, sizes), options.parts, options.balance);
+    return balanced_cuts(find_cut_positions(used, scope, facts, passings, sizes), options.parts, options.balance);
   }
   std::vector<Cut> cuts;
   for (const std::vector<std::string>& names : options.at) cuts.push_back(cut_at(model, used, passings, names));
@@ -120,9 +120,9 @@ std::vector<CutPoint> cut_points(const ir::Model& model, const NamedSizes& sizes
   const infer::Result facts = infer::infer(*used, scope);
   const Passings passings(*used, facts);
   const NamedSizes known = infer::size_names(*used, facts, scope).resolve(sizes, "sizes");
-  const Places places = find_places(*used, scope, facts, passings, known);
+  const CutPositions places = find_cut_positions(*used, scope, facts, passings, known);
   std::vector<CutPoint> points;
-  for (const Place* place : narrow_places(places)) {
+  for (const CutPosition* place : narrow_cut_positions(places)) {
     CutPoint& point = points.emplace_back();
     for (const ir::Value* value : place->passing) point.tensors.push_back(value->name());
     if (place->bytes.is_known()) point.bytes = dim::to_string(place->bytes);

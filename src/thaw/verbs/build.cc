@@ -33,7 +33,7 @@ BuildReport build(const std::filesystem::path& checkpoint, const std::filesystem
       [&](const ir::Model& model, const std::filesystem::path& path, ir::Staged& staged) {
         return verbs::try_staged(model, staged, 0, path, {.original = nullptr, .is_checked = options.load});
       },
-      [&](const ir::Model& part) { return verbs::untaken_by(part, target_name(options.target)); });
+      [&](const ir::Model& part) { return verbs::unsupported_by(part, target_name(options.target)); });
 }
 
 }  // namespace thaw

@@ -106,7 +106,7 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
   report.output = output.path.string();
   report.is_checked = options.check;
   if (!report.accepted()) return report;
-  if (options.target == OptimizeTarget::kDirectml) report.untaken = verbs::untaken_by(*made.model, "directml");
+  if (options.target == OptimizeTarget::kDirectml) report.untaken = verbs::unsupported_by(*made.model, "directml");
   Output where = output;
   // What was outside the file and is made anew stays outside.
   if (where.save.external == ExternalPolicy::kKeep && !ir::data_files_of(original).empty())

@@ -42,11 +42,11 @@ void list_errors(const ir::Model& fixed, FixReport& report) {
   for (const Finding& finding : checking::check(fixed, errors).findings) {
     if (finding.severity != Severity::kError) continue;
     const std::string& place = finding.where.tensor.empty() ? finding.where.node : finding.where.tensor;
-    const bool is_told = std::ranges::any_of(report.left, [&](const Change& left) {
+    const bool is_reported = std::ranges::any_of(report.left, [&](const Change& left) {
       return left.place == place ||
              (!finding.where.node.empty() && left.place.ends_with("'" + finding.where.node + "'"));
     });
-    if (!is_told) report.left.push_back({.kind = finding.code, .place = place, .why = finding.message});
+    if (!is_reported) report.left.push_back({.kind = finding.code, .place = place, .why = finding.message});
   }
 }
 

@@ -13,11 +13,11 @@ std::vector<Finding> findings_of_target(const ir::Model& result, std::string_vie
   return checking::check(result, options).findings;
 }
 
-std::vector<std::string> untaken_by(const ir::Model& result, std::string_view target) {
-  std::vector<std::string> told;
+std::vector<std::string> unsupported_by(const ir::Model& result, std::string_view target) {
+  std::vector<std::string> problems;
   for (const Finding& finding : findings_of_target(result, target))
-    if (finding.severity != Severity::kNote) told.push_back(fmt::format("{} {}", finding.code, finding.message));
-  return told;
+    if (finding.severity != Severity::kNote) problems.push_back(fmt::format("{} {}", finding.code, finding.message));
+  return problems;
 }
 
 }  // namespace thaw::verbs

@@ -14,6 +14,6 @@ namespace thaw::verbs {
 std::vector<Finding> findings_of_target(const ir::Model& result, std::string_view target);
 
 // Those for which `check --target` does not exit with 0, a sentence each.
-std::vector<std::string> untaken_by(const ir::Model& result, std::string_view target);
+std::vector<std::string> unsupported_by(const ir::Model& result, std::string_view target);
 
 }  // namespace thaw::verbs

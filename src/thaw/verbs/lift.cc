@@ -40,7 +40,7 @@ std::string values_text(const std::vector<int64_t>& values) {
                      whole ? "" : ", …");
 }
 
-// Of a trace, before it is changed: types as declared, values as they were told.
+// Of a trace, before it is changed: types as declared, values as they were trace_inputs.
 struct TraceInput {
   std::string name;
   ir::Type type;  // undefined for an input that the exporter took out
@@ -131,9 +131,9 @@ LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options,
   }
   report.output = output.path.string();
   for (size_t k = 0; k < traces.size(); ++k) {
-    TraceInputs& told = report.traces.emplace_back(TraceInputs{traces[k].name, {}});
+    TraceInputs& trace_inputs = report.traces.emplace_back(TraceInputs{traces[k].name, {}});
     for (const TraceInput& input : inputs[k])
-      told.inputs.push_back({input.name, input_text(input, report.variables, k)});
+      trace_inputs.inputs.push_back({input.name, input_text(input, report.variables, k)});
   }
   if (!report.unexplained.empty()) return result;
   std::unique_ptr<ir::Model>& model = traces.front().model;

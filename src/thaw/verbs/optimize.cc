@@ -27,18 +27,18 @@ namespace {
 
 // Whether any node is of another domain than the target takes, or of none of ONNX's operators: without one there is nothing to
 // look at but for a target that has kernels.
-bool may_be_untaken(const ir::Graph& graph, const ops::Target& target, int64_t opset) {
+bool may_be_unsupported(const ir::Graph& graph, const ops::Target& target, int64_t opset) {
   return std::ranges::any_of(graph.nodes(), [&](const ir::Node* node) {
     if (!target.domain(node->domain()) || !ir::find_schema(node->domain(), node->op_type(), opset)) return true;
     return std::ranges::any_of(node->subgraphs(),
-                               [&](const ir::Graph* inner) { return may_be_untaken(*inner, target, opset); });
+                               [&](const ir::Graph* inner) { return may_be_unsupported(*inner, target, opset); });
   });
 }
 
 // What `check --target` finds.
-std::vector<Finding> untaken_by(OptimizeTarget target, const ir::Model& model) {
+std::vector<Finding> unsupported_by(OptimizeTarget target, const ir::Model& model) {
   const ops::Target& taken = optimizing::target_of(target);
-  if (target != OptimizeTarget::kDirectml && !may_be_untaken(*model.graph, taken, model.opset("").value_or(1)))
+  if (target != OptimizeTarget::kDirectml && !may_be_unsupported(*model.graph, taken, model.opset("").value_or(1)))
     return {};
   return verbs::findings_of_target(model, taken.name);
 }
@@ -190,7 +190,7 @@ OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Outp
   report.weights_before = before.bytes;
   report.weights_after = after.bytes;
   if (options.count_moved) report.moved_after = infer::bytes_moved(optimized);
-  report.untaken = untaken_by(options.target, optimized);
+  report.untaken = unsupported_by(options.target, optimized);
   if (!report.accepted()) return report;
   verbs::publish(
       optimized, output,

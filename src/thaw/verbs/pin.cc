@@ -65,9 +65,10 @@ void check_pinned(PinnedOne& made, const ir::Model& original, const FeedOptions&
   const std::unique_ptr<ir::Model> own = rewrite::with_same_noise(original);
   std::unique_ptr<ir::Model> same;
   const ir::Model& result = rewrite::with_same_noise(*made.model, same);
-  confirm::Beside beside = confirm::compare_pinned(result, *own, made.given, verbs::with_files(feeds, *made.model));
-  made.report.checks = std::move(beside.checks);
-  made.report.uncompared = std::move(beside.uncompared);
+  confirm::AgainstReference compared =
+      confirm::compare_pinned(result, *own, made.given, verbs::with_files(feeds, *made.model));
+  made.report.checks = std::move(compared.checks);
+  made.report.uncompared = std::move(compared.uncompared);
 }
 
 // "vision.onnx" at height=336,width=448: "vision_height-336_width-448.onnx".

@@ -26,13 +26,13 @@ std::vector<ir::Model*> models_of(const std::vector<splitting::Part>& parts) {
 }
 
 SplitPart summed_up(const splitting::Part& part) {
-  SplitPart told;
-  for (const ir::Value* input : part.model->graph->inputs()) told.inputs.push_back(input->name());
-  told.outputs = part.outputs;
+  SplitPart described;
+  for (const ir::Value* input : part.model->graph->inputs()) described.inputs.push_back(input->name());
+  described.outputs = part.outputs;
   const optimizing::Weight weight = optimizing::weigh(*part.model->graph);
-  told.nodes = weight.nodes;
-  told.weights = weight.bytes;
-  return told;
+  described.nodes = weight.nodes;
+  described.weights = weight.bytes;
+  return described;
 }
 
 void check_parts(const std::vector<splitting::Part>& parts, const ir::Model& whole, const FeedOptions& feeds,
@@ -41,9 +41,9 @@ void check_parts(const std::vector<splitting::Part>& parts, const ir::Model& who
   std::vector<std::unique_ptr<ir::Model>> same(parts.size());  // of parts that draw numbers
   std::vector<const ir::Model*> chain;
   for (size_t i = 0; i < parts.size(); ++i) chain.push_back(&rewrite::with_same_noise(*parts[i].model, same[i]));
-  confirm::Beside beside = confirm::compare_parts(chain, *own, feeds);
-  report.checks = std::move(beside.checks);
-  report.uncompared = std::move(beside.uncompared);
+  confirm::AgainstReference compared = confirm::compare_parts(chain, *own, feeds);
+  report.checks = std::move(compared.checks);
+  report.uncompared = std::move(compared.uncompared);
 }
 
 std::filesystem::path path_of_part(const std::filesystem::path& folder, size_t number) {

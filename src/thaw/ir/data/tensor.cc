@@ -117,7 +117,7 @@ std::span<const std::byte> Tensor::made_bytes() const {
   if (known()) return raw_;
   auto made = std::make_shared<std::vector<std::byte>>();
   made->reserve(num_bytes());
-  source_->write([&](std::span<const std::byte> piece) { made->insert(made->end(), piece.begin(), piece.end()); });
+  source_->write([&](std::span<const std::byte> chunk) { made->insert(made->end(), chunk.begin(), chunk.end()); });
   require_size(*this, made->size());
   std::lock_guard lock(mutex_of(this));
   if (!raw_owner_) {

@@ -42,7 +42,7 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
 
 void write_made(const Tensor& tensor, AtomicFile& file) {
   const uint64_t begin = file.size();
-  tensor.source()->write([&](std::span<const std::byte> piece) { file.write(piece); });
+  tensor.source()->write([&](std::span<const std::byte> chunk) { file.write(chunk); });
   if (file.size() - begin == tensor.num_bytes()) return;
   throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("its source made {} bytes", file.size() - begin),
                                         .where = describe(tensor),

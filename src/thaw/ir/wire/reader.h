@@ -29,11 +29,11 @@ struct ReadContext {
   int depth = 0;                                     // of graphs
   std::map<std::string, std::string_view> repeated;  // names made more than once, and by what (Model::repeated)
 
-  // Adds to what stood in parts, which protobuf reads as their concatenation. `joined` is null up to the second part;
+  // Adds to what stood in parts, which protobuf reads as their concatenation. `concatenated` is null up to the second part;
   // it grows in place, so that many parts cost no more than their bytes.
-  std::string_view join(std::string*& joined, std::string_view before, std::string_view part) {
-    if (!joined) joined = &owner->merged.emplace_back(before);
-    return joined->append(part);
+  std::string_view join(std::string*& concatenated, std::string_view before, std::string_view part) {
+    if (!concatenated) concatenated = &owner->merged.emplace_back(before);
+    return concatenated->append(part);
   }
 };
 
@@ -41,7 +41,7 @@ struct ReadContext {
 class MessagePart {
  public:
   void add(ReadContext& context, std::string_view bytes) {
-    bytes_ = present_ ? context.join(joined_, bytes_, bytes) : bytes;
+    bytes_ = present_ ? context.join(concatenated_, bytes_, bytes) : bytes;
     present_ = true;
   }
   explicit operator bool() const { return present_; }
@@ -49,7 +49,7 @@ class MessagePart {
 
  private:
   std::string_view bytes_;
-  std::string* joined_ = nullptr;
+  std::string* concatenated_ = nullptr;
   bool present_ = false;
 };
 

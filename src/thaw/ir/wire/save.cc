@@ -137,7 +137,7 @@ struct Staged::Files {
     are_named = true;
     if (std::ranges::any_of(data, [](const auto& files) { return files->has_old(); })) {
       if (std::ranges::any_of(data, [](const auto& files) { return files->has_new(); })) return;
-      for (const auto& file : models) paths.push_back(file->name_beside());
+      for (const auto& file : models) paths.push_back(file->sibling_name());
       return;
     }
     const std::filesystem::path folder = scratch_in(folder_of(models.front()->path())).folder("new");

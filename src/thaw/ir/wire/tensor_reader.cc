@@ -70,14 +70,14 @@ class Run {
     } else if (bytes_.data() + bytes_.size() == whole.data()) {
       bytes_ = {bytes_.data(), bytes_.size() + whole.size()};
     } else {
-      bytes_ = context.join(joined_, bytes_, whole);
+      bytes_ = context.join(concatenated_, bytes_, whole);
     }
   }
   std::string_view bytes() const { return bytes_; }
 
  private:
   std::string_view bytes_;
-  std::string* joined_ = nullptr;
+  std::string* concatenated_ = nullptr;
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace thaw::ir {
 namespace {
 
-// Large data goes out piece by piece, and the pages behind it are given back, so that they don't add up.
+// Large data goes out chunk by chunk, and the pages behind it are given back, so that they don't add up.
 void write_content(wire::Encoder& out, std::span<const std::byte> bytes) {
   if (out.measuring()) return out.add_size(bytes.size());
   for (size_t at = 0; at < bytes.size(); at += kChunk) {

@@ -14,7 +14,7 @@
 
 namespace thaw::ir::wire {
 
-// Where the written bytes go. Small pieces are gathered before they are passed on; call flush() at the end.
+// Where the written bytes go. Small chunks are gathered before they are passed on; call flush() at the end.
 class Sink {
  public:
   virtual ~Sink() = default;

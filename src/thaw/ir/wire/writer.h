@@ -13,7 +13,7 @@
 
 namespace thaw::ir {
 
-inline constexpr size_t kChunk = size_t{4} << 20;  // large data goes out piece by piece
+inline constexpr size_t kChunk = size_t{4} << 20;  // large data goes out chunk by chunk
 
 // Where the data of tensors goes when they are not written as they stand.
 struct TensorPlan {

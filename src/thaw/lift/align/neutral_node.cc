@@ -81,7 +81,7 @@ ir::Tensor integers_like(const ir::Tensor& like, std::string name, const std::ve
 // Whether it is a product with a matrix of averages along one of the last two axes of its data.
 bool pools_an_axis(const ir::Node& node, int data) {
   const auto product = node.inputs().size() == 2 ? ops::weight_product(node) : std::nullopt;
-  if (!product || product->x_is_turned || product->weight_is_turned || product->alpha != 1) return false;
+  if (!product || product->x_is_transposed || product->weight_is_transposed || product->alpha != 1) return false;
   const ir::Tensor* averages = constant_operand(node, 1 - data);
   return averages && is_averages_matrix(*averages, data == 0);
 }

@@ -20,7 +20,7 @@ std::map<std::string, int64_t> solved_names(const ir::Model& model) {
   dim::Scope scope;
   const frozen::FrozenAnalysis frozen = frozen::find_frozen(model, scope);
   std::map<std::string, int64_t> sizes;
-  for (const auto& [id, value] : frozen.hints) {
+  for (const auto& [id, value] : frozen.assumed_sizes) {
     if (!frozen.guessed.contains(id)) sizes.emplace(scope.symbols()[static_cast<size_t>(id)].name, value);
   }
   return sizes;

@@ -115,7 +115,7 @@ class Masking {
   }
 
   // The node's operand, x as it was, with another number where there is padding.
-  void fill(ir::Node& node, const ir::Value* x, const ops::AxisPlace& place, double number) {
+  void fill(ir::Node& node, const ir::Value* x, const ops::OperandAxis& place, double number) {
     const ir::DataType type = fact(x).dtype;
     if (!ir::is_floating(type)) throw Refusal{"takes integers along the window"};
     const ops::Emit e = emitter_.before(&node);
@@ -153,12 +153,12 @@ class Masking {
   // Positions that stay apart give padding for padding; of those that meet, padding must have no part.
   void mask_link(const Meeting& meeting, const ops::AxisLink& link) {
     ir::Node& node = *meeting.node;
-    const auto value = [&](const ops::AxisPlace& place) {
+    const auto value = [&](const ops::OperandAxis& place) {
       return meeting.operands[static_cast<size_t>(place.operand)];
     };
-    const auto meets = [&](const ops::AxisPlace& place) { return has_axis(value(place), place.axis); };
+    const auto meets = [&](const ops::OperandAxis& place) { return has_axis(value(place), place.axis); };
     if (link.kind == ops::AxisKind::kKept || std::ranges::none_of(link.inputs, meets)) return;
-    const ops::AxisPlace& place = link.inputs.front();
+    const ops::OperandAxis& place = link.inputs.front();
     const ir::Value* x = value(place);
     switch (link.combine) {
       case ops::Combine::kSum:

@@ -297,7 +297,7 @@ class SizeFinder {
     if (!open) return;
     dim::Scope scope;
     const frozen::FrozenAnalysis frozen = frozen::find_frozen(model_, scope);
-    for (const auto& [id, value] : frozen.hints) {
+    for (const auto& [id, value] : frozen.assumed_sizes) {
       if (frozen.guessed.contains(id)) continue;
       const std::string& name = scope.symbols()[static_cast<size_t>(id)].name;
       for (Size& size : out_.sizes) {

@@ -65,7 +65,7 @@ TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const V
   const ir::Model& model = *traces.front().model;
   infer::InferOptions options;
   options.prefer_symbols = true;  // past what is frozen
-  for (const Variable& v : variables) options.hints[scope.symbol_id(v.symbol)] = v.at.front();
+  for (const Variable& v : variables) options.assumed_sizes[scope.symbol_id(v.symbol)] = v.at.front();
   for (const ir::Value* input : model.graph->inputs()) {
     if (input->initializer() || !input->type.shape) continue;
     const auto& others = traces.back().model->graph->inputs();  // an input that came back is in the first trace only

@@ -61,7 +61,7 @@ Image to_rgb(Image image) {
   return rgb;
 }
 
-Image turned_upright(Image image, int orientation) {
+Image rotated_upright(Image image, int orientation) {
   if (orientation < 2 || orientation > 8) return image;
   const bool is_transposed = orientation >= 5;
   const bool flips_x = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;

@@ -30,6 +30,6 @@ Image blank(int64_t width, int64_t height, int64_t channels);
 Image to_rgb(Image image);
 
 // What Exif's Orientation (1 to 8) says of how the picture was held, undone; other numbers change nothing.
-Image turned_upright(Image image, int orientation);
+Image rotated_upright(Image image, int orientation);
 
 }  // namespace thaw::media

@@ -24,11 +24,11 @@ TEST(MediaImage, IsTurnedAsExifSays) {
                                                     {4, 5, 6, 1, 2, 3}, {1, 4, 2, 5, 3, 6}, {4, 1, 5, 2, 6, 3},
                                                     {6, 3, 5, 2, 4, 1}, {3, 6, 2, 5, 1, 4}};
   for (int orientation = 1; orientation <= 8; ++orientation) {
-    const Image turned = turned_upright(six(), orientation);
-    EXPECT_EQ(turned.samples, wanted[static_cast<size_t>(orientation - 1)]) << orientation;
-    EXPECT_EQ(turned.width, orientation < 5 ? 3 : 2) << orientation;
+    const Image rotated = rotated_upright(six(), orientation);
+    EXPECT_EQ(rotated.samples, wanted[static_cast<size_t>(orientation - 1)]) << orientation;
+    EXPECT_EQ(rotated.width, orientation < 5 ? 3 : 2) << orientation;
   }
-  EXPECT_EQ(turned_upright(six(), 9).samples, six().samples);
+  EXPECT_EQ(rotated_upright(six(), 9).samples, six().samples);
 }
 
 TEST(MediaImage, TransparencyIsLaidOverWhite) {

@@ -22,7 +22,7 @@ Decoded decode(std::span<const uint8_t> bytes, const std::string& name) {
 Image decode_image(std::span<const uint8_t> bytes, const std::string& name, bool upright) {
   Decoded decoded = decode(bytes, name);
   Image rgb = to_rgb(std::move(decoded.image));
-  return upright ? turned_upright(std::move(rgb), decoded.orientation) : rgb;
+  return upright ? rotated_upright(std::move(rgb), decoded.orientation) : rgb;
 }
 
 Image read_image(const std::filesystem::path& path, bool upright) {

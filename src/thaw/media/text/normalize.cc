@@ -70,10 +70,10 @@ std::vector<std::string> tokens_as_they_are(const json& settings) {
   return contents;
 }
 
-std::string composed(std::string_view piece) {
+std::string composed(std::string_view chunk) {
   utf8proc_uint8_t* made = nullptr;
   const utf8proc_ssize_t size =
-      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(piece.data()), static_cast<utf8proc_ssize_t>(piece.size()),
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(chunk.data()), static_cast<utf8proc_ssize_t>(chunk.size()),
                    &made, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
   const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(made, &std::free);
   if (size < 0)

@@ -32,11 +32,11 @@ Inputs declare_inputs(Net& net, const Scope& scope, const DecoderConfig& c, int6
   const BuildOptions& options = net.options();
   Inputs in;
   if (options.takes_embeddings && options.genai && deepstack > 0) {
-    Var joined = net.input("inputs_embeds", net.dtype(), {"batch", "seq", c.hidden * (1 + deepstack)});
-    in.deepstack = split(joined, 2, std::vector(static_cast<size_t>(1 + deepstack), c.hidden));
+    Var concatenated = net.input("inputs_embeds", net.dtype(), {"batch", "seq", c.hidden * (1 + deepstack)});
+    in.deepstack = split(concatenated, 2, std::vector(static_cast<size_t>(1 + deepstack), c.hidden));
     in.hidden = in.deepstack.front();
     in.deepstack.erase(in.deepstack.begin());
-    in.seq = length_of(joined, 1);
+    in.seq = length_of(concatenated, 1);
   } else if (options.takes_embeddings) {
     in.hidden = net.input("inputs_embeds", net.dtype(), {"batch", "seq", c.hidden});
     in.seq = length_of(in.hidden, 1);
@@ -98,8 +98,8 @@ Var project_qkv(const Scope& at, Var x, const DecoderConfig& c) {
   const AttentionSizes& a = c.attention;
   const int64_t q = a.heads * a.head_dim, kv = a.kv_heads * a.head_dim;
   if (c.fused) return linear(at.in("qkv_proj"), x, c.hidden, q + 2 * kv, bias_if(c.qkv_bias));
-  return linear_joined(at, {{"q_proj", q}, {"k_proj", kv}, {"v_proj", kv}}, x, c.hidden, bias_if(c.qkv_bias),
-                       "qkv_proj");
+  return concatenated_linear(at, {{"q_proj", q}, {"k_proj", kv}, {"v_proj", kv}}, x, c.hidden, bias_if(c.qkv_bias),
+                             "qkv_proj");
 }
 
 Var feed_forward(const Scope& at, Var x, const DecoderConfig& c) {

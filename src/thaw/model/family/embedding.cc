@@ -89,10 +89,10 @@ std::unique_ptr<ir::Model> build_qwen_vl_embedding(const BuildContext& context) 
   std::vector<Var> features;  // of the last layer first
   if (e.net.options().genai) {
     const auto given = static_cast<int64_t>(deepstack_layers(config).size());
-    Var joined = e.net.input("image_features", e.net.dtype(), {"num_tokens", hidden * (1 + given)});
-    if (deepstack < given) joined = slice(joined, 1, 0, hidden * (1 + deepstack));
-    features =
-        deepstack > 0 ? split(joined, 1, std::vector(static_cast<size_t>(1 + deepstack), hidden)) : std::vector{joined};
+    Var concatenated = e.net.input("image_features", e.net.dtype(), {"num_tokens", hidden * (1 + given)});
+    if (deepstack < given) concatenated = slice(concatenated, 1, 0, hidden * (1 + deepstack));
+    features = deepstack > 0 ? split(concatenated, 1, std::vector(static_cast<size_t>(1 + deepstack), hidden))
+                             : std::vector{concatenated};
   } else {
     features.push_back(e.features("vision_features", "num_tokens"));
     for (int64_t k = 0; k < deepstack; ++k)

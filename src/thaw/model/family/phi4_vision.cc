@@ -81,7 +81,7 @@ Var attention(const Scope& at, Var x, Var mask, const Phi4VisionConfig& c) {
   const std::vector<std::pair<std::string_view, int64_t>> layers{
       {"q_proj", c.width}, {"k_proj", c.width}, {"v_proj", c.width}};
   const std::vector<Var> qkv =
-      split(linear_joined(at, layers, x, c.width, Bias::kYes, "qkv_proj"), -1, {c.width, c.width, c.width});
+      split(concatenated_linear(at, layers, x, c.width, Bias::kYes, "qkv_proj"), -1, {c.width, c.width, c.width});
   Var attended = attend_in_batch(qkv[0], qkv[1], qkv[2], mask, /*bounded=*/false, c.heads, c.head_dim());
   return linear(at.in("out_proj"), attended, c.width, c.width);
 }

@@ -151,8 +151,8 @@ Var encoder_layer(const Scope& at, Var x, const Groups& windows, const EncoderCo
   const int64_t width = c.width;
   const Scope attention = at.in("self_attn");
   Var normed = layer_norm(at.in("self_attn_layer_norm"), x, width, kAudioNormEpsilon);
-  Var qkv = linear_joined(attention, {{"q_proj", width}, {"k_proj", width}, {"v_proj", width}}, normed, width,
-                          Bias::kYes, "qkv_proj");
+  Var qkv = concatenated_linear(attention, {{"q_proj", width}, {"k_proj", width}, {"v_proj", width}}, normed, width,
+                                Bias::kYes, "qkv_proj");
   const std::vector<Var> parts = split(qkv, -1, {width, width, width});
   Var attended = attend_in_groups(parts[0], parts[1], parts[2], windows, c.heads, width / c.heads);
   x = x + linear(attention.in("out_proj"), attended, width, width);

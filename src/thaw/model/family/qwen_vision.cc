@@ -207,9 +207,9 @@ std::unique_ptr<ir::Model> build_qwen3_vl_vision(const BuildContext& context) {
   Var x = tower.embed_patches(Bias::kYes);
   x = x + interpolated_positions(tower.grid, tower.scope.in("pos_embed").var("weight", {positions, width}), side);
 
-  const int64_t joined = c.block() * width;
+  const int64_t concatenated = c.block() * width;
   const auto merge_tokens = [&](const Scope& at, Var rows) {
-    return mlp(at, "linear_fc1", "linear_fc2", rows, joined, joined, c.out, "gelu");
+    return mlp(at, "linear_fc1", "linear_fc2", rows, concatenated, concatenated, c.out, "gelu");
   };
   // In the order of the layers, whatever that of the list is, which counts the mergers.
   std::vector<Var> features;
@@ -222,7 +222,7 @@ std::unique_ptr<ir::Model> build_qwen3_vl_vision(const BuildContext& context) {
     if (tap == deepstack.end()) continue;
     const Scope merger = tower.scope.in("deepstack_merger_list").in(tap - deepstack.begin());
     features.push_back(
-        merge_tokens(merger, layer_norm(merger.in("norm"), tower.merge_blocks(x), joined, kVisionNormEpsilon)));
+        merge_tokens(merger, layer_norm(merger.in("norm"), tower.merge_blocks(x), concatenated, kVisionNormEpsilon)));
   }
   if (features.size() != deepstack.size()) {
     config.fail("deepstack_visual_indexes", fmt::format("is [{}]", fmt::join(deepstack, ", ")),

@@ -49,7 +49,7 @@ struct Attended {
 };
 
 // What a layer does to queries and keys before they meet: they are normed, head by head, where `norms` says so (Qwen3),
-// and turned.
+// and rotated.
 struct HeadNorms {
   Scope query, key;
   double epsilon;

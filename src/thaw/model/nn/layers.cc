@@ -23,10 +23,10 @@ Var linear(const Scope& scope, Var x, int64_t in, int64_t out, Bias bias) {
   return takes_bias(scope, bias) ? y + scope.var("bias", {out}) : y;
 }
 
-Var linear_joined(const Scope& scope, const std::vector<std::pair<std::string_view, int64_t>>& layers, Var x,
-                  int64_t in, Bias bias, std::string_view name) {
-  const Scope joined = scope.in(name);
-  const Here here(joined);
+Var concatenated_linear(const Scope& scope, const std::vector<std::pair<std::string_view, int64_t>>& layers, Var x,
+                        int64_t in, Bias bias, std::string_view name) {
+  const Scope fused = scope.in(name);
+  const Here here(fused);
   Net& net = scope.net();
   std::optional<Weight> weights, biases;
   const auto append = [](std::optional<Weight>& all, const Weight& next) { all = all ? all->concat_rows(next) : next; };
@@ -42,8 +42,8 @@ Var linear_joined(const Scope& scope, const std::vector<std::pair<std::string_vi
                  .expected = "a bias for all of them, or for none",
                  .next = "fetch the checkpoint again"});
   }
-  Var y = matmul(x, net.weight(joined.name("weight"), weights->transposed()));
-  return biases ? y + net.weight(joined.name("bias"), *biases) : y;
+  Var y = matmul(x, net.weight(fused.name("weight"), weights->transposed()));
+  return biases ? y + net.weight(fused.name("bias"), *biases) : y;
 }
 
 Var rms_norm(const Scope& scope, Var x, int64_t features, double eps) {

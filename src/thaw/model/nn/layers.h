@@ -17,8 +17,8 @@ enum class Bias : uint8_t { kNo, kYes, kIfThere };
 Var linear(const Scope& scope, Var x, int64_t in, int64_t out, Bias bias = Bias::kYes);
 
 // Several linear layers of one input as one product: [..., sum of outs], in the order given.
-Var linear_joined(const Scope& scope, const std::vector<std::pair<std::string_view, int64_t>>& layers, Var x,
-                  int64_t in, Bias bias, std::string_view name);
+Var concatenated_linear(const Scope& scope, const std::vector<std::pair<std::string_view, int64_t>>& layers, Var x,
+                        int64_t in, Bias bias, std::string_view name);
 
 // x / sqrt(mean(x^2) + eps) * weight over the last axis (Zhang and Sennrich, 2019), in float32 whatever the model's
 // type.

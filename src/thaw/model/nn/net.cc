@@ -62,7 +62,7 @@ Var Net::scalar(double value, ir::DataType type) {
 }
 
 Var Net::floats(const std::vector<int64_t>& dims, const std::vector<float>& values) {
-  std::string name = place_.empty() ? "table" : place_ + "/table";
+  std::string name = location_.empty() ? "table" : location_ + "/table";
   return {this, emitter_.constant(ir::Tensor::from_float(std::move(name), dims, values)), ir::DataType::kFloat};
 }
 
@@ -118,9 +118,9 @@ std::vector<Var> Net::write(std::string_view op, const std::vector<Var>& inputs,
   return vars;
 }
 
-void Net::set_place(std::string place) {
+void Net::set_location(std::string place) {
   emitter_.set_origin(place);
-  place_ = std::move(place);
+  location_ = std::move(place);
 }
 
 void Net::state(const std::string& sizes) { stated_.push_back(sizes); }
@@ -136,7 +136,7 @@ namespace {
 void require_alike(const Var& a, const Var& b, const char* op) {
   if (a.type == b.type) return;
   throw std::logic_error(
-      fmt::format("{} of {} and {} at {}", op, ir::name_of(a.type), ir::name_of(b.type), a.net->place()));
+      fmt::format("{} of {} and {} at {}", op, ir::name_of(a.type), ir::name_of(b.type), a.net->location()));
 }
 
 Var binary(const char* op, Var a, Var b) {

@@ -72,8 +72,8 @@ class Net {
                          std::vector<ir::Attribute> attributes = {}, std::string_view domain = {});
 
   // Where in the model the next nodes stand: "blocks.3.attn". Scope sets it.
-  const std::string& place() const { return place_; }
-  void set_place(std::string place);
+  const std::string& location() const { return location_; }
+  void set_location(std::string place);
 
   std::unique_ptr<ir::Model> finish();
 
@@ -85,7 +85,7 @@ class Net {
   BuildOptions options_;
   ir::ModelBuilder builder_;
   rewrite::Emitter emitter_;
-  std::string place_;
+  std::string location_;
   std::vector<std::string> stated_;
   std::map<std::string, Var, std::less<>> weights_;
   std::map<std::pair<std::string, std::string>, std::optional<ir::OperandTypes>> operand_types_;

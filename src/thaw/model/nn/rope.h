@@ -52,7 +52,7 @@ struct TokenRotary {
 // positions: int64 [batch or 1, seq], or [3, batch, seq] for `by_axis`, which the rope must have. batch: int64 [1].
 TokenRotary rotary_at(const Rope& rope, Var positions, bool by_axis, Var batch);
 
-// x [batch, seq, heads, head_dim] turned; for BuildTarget::kOrt [batch, seq, heads * head_dim].
+// x [batch, seq, heads, head_dim] rotated; for BuildTarget::kOrt [batch, seq, heads * head_dim].
 Var rotate_tokens(Var x, const TokenRotary& rotary, int64_t heads, int64_t head_dim);
 
 }  // namespace thaw::model

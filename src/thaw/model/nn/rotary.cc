@@ -27,13 +27,13 @@ Var rotate_rows(Var x, const Rotary& r, int64_t heads, int64_t head_dim, int64_t
   if (net.is_ort() && head_dim == rotary_dim) {
     // One "batch" whose positions are the rows: cos and sin are the caches.
     Var positions = unsqueeze(arange(length_of(x, 0)), {0});
-    Var turned = net.node("RotaryEmbedding", {unsqueeze(x, {0}), positions, r.cos, r.sin}, x.type,
-                          {{"num_heads", heads}, {"interleaved", int64_t{0}}}, "com.microsoft");
-    return squeeze(turned, {0});
+    Var rotated = net.node("RotaryEmbedding", {unsqueeze(x, {0}), positions, r.cos, r.sin}, x.type,
+                           {{"num_heads", heads}, {"interleaved", int64_t{0}}}, "com.microsoft");
+    return squeeze(rotated, {0});
   }
   Var split_heads = reshape(x, {0, heads, head_dim});
-  Var turned = rotate(split_heads, unsqueeze(r.cos, {1}), unsqueeze(r.sin, {1}), head_dim, rotary_dim);
-  return reshape(turned, {0, heads * head_dim});
+  Var rotated = rotate(split_heads, unsqueeze(r.cos, {1}), unsqueeze(r.sin, {1}), head_dim, rotary_dim);
+  return reshape(rotated, {0, heads * head_dim});
 }
 
 }  // namespace thaw::model

@@ -15,7 +15,7 @@ Rotary rotary_from_angles(Var angles, ir::DataType type, double scale = 1.0);
 // x [..., head_dim] with cos and sin that broadcast to [..., rotary_dim / 2]: the first rotary_dim elements turn.
 Var rotate(Var x, Var cos, Var sin, int64_t head_dim, int64_t rotary_dim);
 
-// x [rows, heads * d] with r.cos [rows, d/2] -> the same, turned. The first d of each head's head_dim elements turn,
+// x [rows, heads * d] with r.cos [rows, d/2] -> the same, rotated. The first d of each head's head_dim elements turn,
 // where d is twice the last axis of r.cos; the rest stays.
 Var rotate_rows(Var x, const Rotary& r, int64_t heads, int64_t head_dim, int64_t rotary_dim);
 

@@ -43,10 +43,10 @@ class Scope {
 class Here {
  public:
   explicit Here(const Scope& scope) : Here(scope.net(), scope.name()) {}
-  Here(Net& net, std::string place) : net_(net), outer_(net.place()) { net.set_place(std::move(place)); }
+  Here(Net& net, std::string place) : net_(net), outer_(net.location()) { net.set_location(std::move(place)); }
   Here(const Here&) = delete;
   Here& operator=(const Here&) = delete;
-  ~Here() { net_.set_place(outer_); }
+  ~Here() { net_.set_location(outer_); }
 
  private:
   Net& net_;

@@ -110,7 +110,7 @@ void add_microsoft_activation_ops(Registry& r) {
          .op_class = OpClass::kElementwise,
          .operands = {kData, kSetting},
          .axes = axes_by("... -> ...")});
-  const auto add_biased = [&r](std::string_view name, RewordingRule standard) {
+  const auto add_biased = [&r](std::string_view name, AdapterRule standard) {
     r.add({.domain = kMicrosoft,
            .name = name,
            .shape = bias_rule,

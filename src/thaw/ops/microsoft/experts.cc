@@ -44,11 +44,11 @@ void batch_experts(BatchContext& n, std::initializer_list<int> of_tokens) {
       BatchContext::refuse(fmt::format("its operand {} differs from sample to sample", i));
   ir::Value* both = n.slice(n.shape(n.leading(0)), 0, 2);
   for (int i : of_tokens)
-    if (n.original(i)) n.set_operand(i, n.joined(n.leading(i)));
-  n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
+    if (n.original(i)) n.set_operand(i, n.flattened(n.leading(i)));
+  n.become(0, n.after().unflattened(n.node().output(0), both), Form::kLeading);
 }
 
-// The features of tokens, experts and the weights of both layers; an expert's weights may be turned.
+// The features of tokens, experts and the weights of both layers; an expert's weights may be transposed.
 void moe_rule(Context& ctx) {
   keep_shape(ctx);
   const Fact &x = ctx.input(0), &router = ctx.input(1), &first = ctx.input(2);
@@ -62,8 +62,8 @@ void moe_rule(Context& ctx) {
   }
   require_axis(ctx, 5, 2, 1, hidden, "hidden size of an expert's bias");
   if (first.rank() != 3) return;
-  const bool turned = dim::same(first.dim(1), hidden) && !dim::same(first.dim(2), hidden);
-  const int in = turned ? 1 : 2, out = turned ? 2 : 1;
+  const bool transposed = dim::same(first.dim(1), hidden) && !dim::same(first.dim(2), hidden);
+  const int in = transposed ? 1 : 2, out = transposed ? 2 : 1;
   // An activation with a gate takes two features for each that it gives, where both stand in one weight.
   const bool gated = ctx.attr_int("swiglu_fusion", 0) != 0;
   const dim::Dim inner = first.dim(out);

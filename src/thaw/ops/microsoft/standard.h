@@ -6,49 +6,49 @@
 
 #include <string_view>
 
-#include "thaw/ops/rule/rewording.h"
+#include "thaw/ops/rule/adapter.h"
 
 namespace thaw::ops {
 
 // Activations.
-void standard_gelu(Rewording& n);        // also BiasGelu: a bias is added first
-void standard_fast_gelu(Rewording& n);   // by tanh
-void standard_quick_gelu(Rewording& n);  // x sigmoid(alpha x)
-void standard_bias_add(Rewording& n);
-void standard_bias_split_gelu(Rewording& n);
+void standard_gelu(AdapterContext& n);        // also BiasGelu: a bias is added first
+void standard_fast_gelu(AdapterContext& n);   // by tanh
+void standard_quick_gelu(AdapterContext& n);  // x sigmoid(alpha x)
+void standard_bias_add(AdapterContext& n);
+void standard_bias_split_gelu(AdapterContext& n);
 
 // Products and convolutions.
-void standard_fused_matmul(Rewording& n);
-void standard_fused_gemm(Rewording& n);
-void standard_gemm_fast_gelu(Rewording& n);
-void standard_fused_conv(Rewording& n);
+void standard_fused_matmul(AdapterContext& n);
+void standard_fused_gemm(AdapterContext& n);
+void standard_gemm_fast_gelu(AdapterContext& n);
+void standard_fused_conv(AdapterContext& n);
 
 // Norms and embeddings.
-void standard_skip_layer_norm(Rewording& n);
-void standard_skip_rms_norm(Rewording& n);
-void standard_simplified_layer_norm(Rewording& n);
-void standard_embed_layer_norm(Rewording& n);
-void standard_rotary_embedding(Rewording& n);
+void standard_skip_layer_norm(AdapterContext& n);
+void standard_skip_rms_norm(AdapterContext& n);
+void standard_simplified_layer_norm(AdapterContext& n);
+void standard_embed_layer_norm(AdapterContext& n);
+void standard_rotary_embedding(AdapterContext& n);
 
 // Quantized: what is between DequantizeLinear and QuantizeLinear, or integers and a factor.
-void standard_quantize(Rewording& n);  // QuantizeLinear and DequantizeLinear
-void standard_qlinear_elementwise(Rewording& n);
-void standard_qlinear_where(Rewording& n);
-void standard_qlinear_pool(Rewording& n);
-void standard_qlinear_concat(Rewording& n);
-void standard_integer_product(Rewording& n);  // MatMulIntegerToFloat
+void standard_quantize(AdapterContext& n);  // QuantizeLinear and DequantizeLinear
+void standard_qlinear_elementwise(AdapterContext& n);
+void standard_qlinear_where(AdapterContext& n);
+void standard_qlinear_pool(AdapterContext& n);
+void standard_qlinear_concat(AdapterContext& n);
+void standard_integer_product(AdapterContext& n);  // MatMulIntegerToFloat
 
 // Operators that the standard has by now, or has under another name.
-void standard_trilu(Rewording& n);
-void standard_pad(Rewording& n);
-void standard_expand_dims(Rewording& n);
-void standard_grid_sample(Rewording& n);
-void standard_distances(Rewording& n);  // CDist
+void standard_trilu(AdapterContext& n);
+void standard_pad(AdapterContext& n);
+void standard_expand_dims(AdapterContext& n);
+void standard_grid_sample(AdapterContext& n);
+void standard_distances(AdapterContext& n);  // CDist
 
 // Gelu as the opset has it: the operator, or what it stands for.
 ir::Value* write_gelu(const Emit& at, ir::Value* x, ir::DataType type, bool by_tanh);
 
 // The floating-point type of an operand; NoEqual where it is none, or is not known.
-ir::DataType floating_type(const Rewording& n, int operand);
+ir::DataType floating_type(const AdapterContext& n, int operand);
 
 }  // namespace thaw::ops

@@ -11,14 +11,14 @@ constexpr int64_t kFirstWithGelu = 20;
 constexpr float kQuickGelusAlpha = 1.702F;
 
 // Operand 0, and the bias where there is one.
-ir::Value* biased(Rewording& n) {
+ir::Value* biased(AdapterContext& n) {
   ir::Value* x = n.changing().input(0);
   return n.has_input(1) ? n.at().add(x, n.changing().input(1)) : x;
 }
 
 }  // namespace
 
-ir::DataType floating_type(const Rewording& n, int operand) {
+ir::DataType floating_type(const AdapterContext& n, int operand) {
   const ir::DataType type = n.input(operand).dtype;
   if (!ir::is_floating(type)) throw NoEqual{"its type is not known"};
   return type;
@@ -29,21 +29,21 @@ ir::Value* write_gelu(const Emit& at, ir::Value* x, ir::DataType type, bool by_t
   return by_tanh ? at.emit("Gelu", {x}, {{"approximate", std::string("tanh")}}) : at.emit("Gelu", {x});
 }
 
-void standard_gelu(Rewording& n) { n.become(0, write_gelu(n.at(), biased(n), floating_type(n, 0), false)); }
+void standard_gelu(AdapterContext& n) { n.become(0, write_gelu(n.at(), biased(n), floating_type(n, 0), false)); }
 
-void standard_fast_gelu(Rewording& n) { n.become(0, write_gelu(n.at(), biased(n), floating_type(n, 0), true)); }
+void standard_fast_gelu(AdapterContext& n) { n.become(0, write_gelu(n.at(), biased(n), floating_type(n, 0), true)); }
 
-void standard_quick_gelu(Rewording& n) {
+void standard_quick_gelu(AdapterContext& n) {
   const Emit& at = n.at();
   ir::Value* x = n.changing().input(0);
   const auto alpha = static_cast<float>(n.attr_float("alpha", kQuickGelusAlpha));
   n.become(0, at.mul(x, at.emit("Sigmoid", {alpha == 1 ? x : at.mul(x, at.scalar(alpha, floating_type(n, 0)))})));
 }
 
-void standard_bias_add(Rewording& n) { n.become(0, n.at().add(biased(n), n.changing().input(2))); }
+void standard_bias_add(AdapterContext& n) { n.become(0, n.at().add(biased(n), n.changing().input(2))); }
 
 // The first half of the channels, times Gelu of the others.
-void standard_bias_split_gelu(Rewording& n) {
+void standard_bias_split_gelu(AdapterContext& n) {
   const Emit& at = n.at();
   const Fact& x = n.input(0);
   const auto width = x.rank() > 0 ? x.dim(x.rank() - 1).constant() : std::nullopt;

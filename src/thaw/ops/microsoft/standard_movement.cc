@@ -8,29 +8,29 @@ namespace {
 
 using ir::Value;
 
-std::vector<Value*> operands(const Rewording& n) { return {n.node().inputs().begin(), n.node().inputs().end()}; }
+std::vector<Value*> operands(const AdapterContext& n) { return {n.node().inputs().begin(), n.node().inputs().end()}; }
 
 }  // namespace
 
-void standard_trilu(Rewording& n) {
+void standard_trilu(AdapterContext& n) {
   n.become(0, n.at().emit("Trilu", operands(n), {{"upper", n.attr_int("upper", 1)}}));
 }
 
 // Its pads may be a matrix of one row.
-void standard_pad(Rewording& n) {
+void standard_pad(AdapterContext& n) {
   std::vector<Value*> inputs = operands(n);
   if (!n.input(1).has_rank()) throw NoEqual{"the rank of its pads is not known"};
   if (n.input(1).rank() != 1) inputs[1] = n.at().reshape(inputs[1], n.at().list({-1}));
   n.become(0, n.at().emit("Pad", std::move(inputs), {{"mode", std::string(n.attr_string("mode", "constant"))}}));
 }
 
-void standard_expand_dims(Rewording& n) {
+void standard_expand_dims(AdapterContext& n) {
   const auto axis = n.ints(1);
   if (!axis || axis->size() != 1) throw NoEqual{"its axis is not a constant"};
   n.become(0, n.at().unsqueeze(n.changing().input(0), {axis->front()}));
 }
 
-void standard_grid_sample(Rewording& n) {
+void standard_grid_sample(AdapterContext& n) {
   std::string mode(n.attr_string("mode", "bilinear"));
   const bool is_renamed = n.at().writer().opset() >= 20;
   if (is_renamed && mode == "bilinear") mode = "linear";
@@ -42,7 +42,7 @@ void standard_grid_sample(Rewording& n) {
 }
 
 // Of each row to each: |a|² - 2 a b + |b|² loses what is near, so that differences are taken.
-void standard_distances(Rewording& n) {
+void standard_distances(AdapterContext& n) {
   const Emit& at = n.at();
   const std::string_view metric = n.attr_string("metric", "sqeuclidean");
   if (metric != "euclidean" && metric != "sqeuclidean") throw NoEqual{"its metric is another than Euclid's"};

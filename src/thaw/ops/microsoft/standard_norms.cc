@@ -13,7 +13,9 @@ using ir::Value;
 constexpr int64_t kFirstWithLayerNorm = 17, kFirstWithRmsNorm = 23;
 constexpr float kSkipNormsEpsilon = 1e-12F;
 
-float epsilon_of(const Rewording& n, float otherwise) { return static_cast<float>(n.attr_float("epsilon", otherwise)); }
+float epsilon_of(const AdapterContext& n, float otherwise) {
+  return static_cast<float>(n.attr_float("epsilon", otherwise));
+}
 
 // Over the last axis; `shift` may be null.
 Value* layer_norm(const Emit& at, Value* x, DataType type, Value* scale, Value* shift, float epsilon) {
@@ -40,7 +42,7 @@ Value* rms_norm(const Emit& at, Value* x, DataType type, Value* scale, float eps
 }
 
 // x, what skips and a bias; also an output of its own.
-Value* sum_of_skip(Rewording& n, int bias) {
+Value* sum_of_skip(AdapterContext& n, int bias) {
   if (n.wants_output(1) || n.wants_output(2)) throw NoEqual{"its statistics are outputs"};
   Value* sum = n.at().add(n.changing().input(0), n.changing().input(1));
   if (n.has_input(bias)) sum = n.at().add(sum, n.changing().input(bias));
@@ -50,20 +52,20 @@ Value* sum_of_skip(Rewording& n, int bias) {
 
 }  // namespace
 
-void standard_skip_layer_norm(Rewording& n) {
+void standard_skip_layer_norm(AdapterContext& n) {
   const DataType type = floating_type(n, 0);
   Value* sum = sum_of_skip(n, 4);
   n.become(
       0, layer_norm(n.at(), sum, type, n.changing().input(2), n.changing().input(3), epsilon_of(n, kSkipNormsEpsilon)));
 }
 
-void standard_skip_rms_norm(Rewording& n) {
+void standard_skip_rms_norm(AdapterContext& n) {
   const DataType type = floating_type(n, 0);
   Value* sum = sum_of_skip(n, 3);
   n.become(0, rms_norm(n.at(), sum, type, n.changing().input(2), epsilon_of(n, kSkipNormsEpsilon)));
 }
 
-void standard_simplified_layer_norm(Rewording& n) {
+void standard_simplified_layer_norm(AdapterContext& n) {
   const DataType type = floating_type(n, 0);
   if (n.wants_output(1)) throw NoEqual{"its statistics are outputs"};
   if (n.input(1).dtype != type) throw NoEqual{"its scale has another type"};
@@ -74,7 +76,7 @@ void standard_simplified_layer_norm(Rewording& n) {
 }
 
 // Rows of the tables for words, positions and segments, added and normalized.
-void standard_embed_layer_norm(Rewording& n) {
+void standard_embed_layer_norm(AdapterContext& n) {
   const Emit& at = n.at();
   const DataType type = floating_type(n, 2);
   ir::Node& node = n.changing();
@@ -98,7 +100,7 @@ void standard_embed_layer_norm(Rewording& n) {
 }
 
 // Positions are given for each token, or that of the first.
-void standard_rotary_embedding(Rewording& n) {
+void standard_rotary_embedding(AdapterContext& n) {
   const Emit& at = n.at();
   const Fact &x = n.input(0), &positions = n.input(1), &cache = n.input(2);
   const auto half = cache.rank() == 2 ? cache.dim(1).constant() : std::nullopt;
@@ -130,14 +132,14 @@ void standard_rotary_embedding(Rewording& n) {
   const auto angles = [&](int i) {
     return at.unsqueeze(at.emit("Gather", {n.changing().input(i), places}, {{"axis", int64_t{0}}}), {2});
   };
-  Value* turned = rotation_as_arithmetic(at, {.whole = whole,
+  Value* result = rotation_as_arithmetic(at, {.whole = whole,
                                               .cosine = angles(2),
                                               .sine = angles(3),
                                               .heads = heads,
                                               .width = width,
                                               .rotated = rotated,
                                               .interleaved = n.attr_int("interleaved", 0) != 0});
-  become_heads(n, turned, heads, width);
+  become_heads(n, result, heads, width);
 }
 
 }  // namespace thaw::ops

@@ -45,7 +45,7 @@ ir::Value* activated(const Emit& at, ir::Value* x, const ActivationForm& form, s
 }
 
 // As FusedGemm has it: activation_alpha is the activation's alpha.
-ir::Value* activated_by_name(Rewording& n, ir::Value* x) {
+ir::Value* activated_by_name(AdapterContext& n, ir::Value* x) {
   const std::string_view activation = n.attr_string("activation", "");
   if (activation.empty()) return x;
   const ActivationForm& form = form_of(activation);
@@ -58,7 +58,7 @@ ir::Value* activated_by_name(Rewording& n, ir::Value* x) {
 }
 
 // As FusedConv has it: a list. The bounds of Clip are operands by now.
-ir::Value* activated_by_list(Rewording& n, ir::Value* x) {
+ir::Value* activated_by_list(AdapterContext& n, ir::Value* x) {
   const std::string_view activation = n.attr_string("activation", "");
   if (activation.empty()) return x;
   const ir::Attribute* given = n.attribute("activation_params");
@@ -70,8 +70,8 @@ ir::Value* activated_by_list(Rewording& n, ir::Value* x) {
   return n.at().emit("Clip", {x, n.at().scalar(parameters[0], type), n.at().scalar(parameters[1], type)});
 }
 
-// The operand with its matrices turned, or its first axis moved behind the other axes of the batch, or both.
-ir::Value* turned(Rewording& n, int i, bool matrix, bool batch) {
+// The operand with its matrices transposed, or its first axis moved behind the other axes of the batch, or both.
+ir::Value* transposed(AdapterContext& n, int i, bool matrix, bool batch) {
   ir::Value* x = n.changing().input(i);
   if (!matrix && !batch) return x;
   const int rank = n.input(i).rank();
@@ -85,17 +85,17 @@ ir::Value* turned(Rewording& n, int i, bool matrix, bool batch) {
 
 }  // namespace
 
-void standard_fused_matmul(Rewording& n) {
+void standard_fused_matmul(AdapterContext& n) {
   const Emit& at = n.at();
   const auto is_set = [&](std::string_view name) { return n.attr_int(name, 0) != 0; };
-  ir::Value* product = at.emit("MatMul", {turned(n, 0, is_set("transA"), is_set("transBatchA")),
-                                          turned(n, 1, is_set("transB"), is_set("transBatchB"))});
+  ir::Value* product = at.emit("MatMul", {transposed(n, 0, is_set("transA"), is_set("transBatchA")),
+                                          transposed(n, 1, is_set("transB"), is_set("transBatchB"))});
   if (const double alpha = n.attr_float("alpha", 1); alpha != 1)
     product = at.mul(product, at.scalar(alpha, floating_type(n, 0)));
   n.become(0, product);
 }
 
-void standard_fused_gemm(Rewording& n) {
+void standard_fused_gemm(AdapterContext& n) {
   Attributes attributes;
   for (const std::string_view name : {"alpha", "beta", "transA", "transB"})
     if (const ir::Attribute* given = n.attribute(name)) attributes.push_back(*given);
@@ -104,14 +104,14 @@ void standard_fused_gemm(Rewording& n) {
   n.become(0, activated_by_name(n, n.at().emit("Gemm", std::move(inputs), std::move(attributes))));
 }
 
-void standard_gemm_fast_gelu(Rewording& n) {
+void standard_gemm_fast_gelu(AdapterContext& n) {
   const Emit& at = n.at();
   ir::Value* product = at.emit("MatMul", {n.changing().input(0), n.changing().input(1)});
   if (n.has_input(2)) product = at.add(product, n.changing().input(2));
   n.become(0, write_gelu(at, product, floating_type(n, 0), true));
 }
 
-void standard_fused_conv(Rewording& n) {
+void standard_fused_conv(AdapterContext& n) {
   Attributes attributes;
   for (const ir::Attribute& attribute : n.node().attributes())
     if (!attribute.name.starts_with("activation")) attributes.push_back(attribute);

@@ -14,13 +14,13 @@ constexpr int64_t kFirstWithChannels = 13, kFirstWith16Bits = 21;
 
 bool is_byte(DataType type) { return type == DataType::kInt8 || type == DataType::kUint8; }
 
-void require_bytes(const Rewording& n, int operand) {
+void require_bytes(const AdapterContext& n, int operand) {
   if (!is_byte(n.input(operand).dtype)) throw NoEqual{"it is not of 8 bits, or its type is not known"};
   if (n.input(operand + 1).dtype != DataType::kFloat) throw NoEqual{"its scale is not of float32"};
 }
 
 // Operands i, i + 1 and i + 2: codes, scale and zero point.
-Value* numbers(Rewording& n, int i) {
+Value* numbers(AdapterContext& n, int i) {
   require_bytes(n, i);
   std::vector<Value*> inputs = {n.changing().input(i), n.changing().input(i + 1)};
   if (n.has_input(i + 2)) inputs.push_back(n.changing().input(i + 2));
@@ -28,7 +28,7 @@ Value* numbers(Rewording& n, int i) {
 }
 
 // Operands i and i + 1: scale and zero point of codes of that type.
-Value* codes(Rewording& n, Value* x, int i, DataType type) {
+Value* codes(AdapterContext& n, Value* x, int i, DataType type) {
   Value* zero = n.changing().input(i + 1);
   if (!zero) zero = n.at().cast(n.at().integer(0), type);
   return n.at().emit("QuantizeLinear", {x, n.changing().input(i), zero});
@@ -37,7 +37,7 @@ Value* codes(Rewording& n, Value* x, int i, DataType type) {
 }  // namespace
 
 // The same as ONNX's of a newer opset: 16 bits came with 21, channels with 13.
-void standard_quantize(Rewording& n) {
+void standard_quantize(AdapterContext& n) {
   const bool quantizes = n.node().op_type() == "QuantizeLinear";
   const int64_t opset = n.at().writer().opset();
   const Fact& scale = n.input(1);
@@ -56,7 +56,7 @@ void standard_quantize(Rewording& n) {
 }
 
 // One operand or two, then scale and zero point of the result.
-void standard_qlinear_elementwise(Rewording& n) {
+void standard_qlinear_elementwise(AdapterContext& n) {
   const std::string& name = n.node().op_type();
   const std::string op = name.substr(std::string_view("QLinear").size());
   const bool is_binary = n.num_inputs() > 5;
@@ -68,13 +68,13 @@ void standard_qlinear_elementwise(Rewording& n) {
   n.become(0, codes(n, result, is_binary ? 6 : 3, n.input(0).dtype));
 }
 
-void standard_qlinear_where(Rewording& n) {
+void standard_qlinear_where(AdapterContext& n) {
   Value* chosen = n.at().emit("Where", {n.changing().input(0), numbers(n, 1), numbers(n, 4)});
   n.become(0, codes(n, chosen, 7, n.input(1).dtype));
 }
 
 // AveragePool and GlobalAveragePool.
-void standard_qlinear_pool(Rewording& n) {
+void standard_qlinear_pool(AdapterContext& n) {
   if (n.attr_int("channels_last", 0) != 0) throw NoEqual{"its channels stand last"};
   Attributes attributes;
   for (const ir::Attribute& attribute : n.node().attributes())
@@ -83,7 +83,7 @@ void standard_qlinear_pool(Rewording& n) {
   n.become(0, codes(n, n.at().emit(op, {numbers(n, 0)}, std::move(attributes)), 3, n.input(0).dtype));
 }
 
-void standard_qlinear_concat(Rewording& n) {
+void standard_qlinear_concat(AdapterContext& n) {
   std::vector<Value*> parts;
   for (int i = 2; i + 1 < n.num_inputs(); i += 3) parts.push_back(numbers(n, i));
   if (parts.empty()) throw NoEqual{"it joins nothing"};
@@ -91,7 +91,7 @@ void standard_qlinear_concat(Rewording& n) {
 }
 
 // Integers, then both scales, then a bias.
-void standard_integer_product(Rewording& n) {
+void standard_integer_product(AdapterContext& n) {
   const Emit& at = n.at();
   ir::Node& node = n.changing();
   const DataType type = floating_type(n, 2);

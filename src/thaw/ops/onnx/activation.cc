@@ -6,6 +6,7 @@
 
 #include "thaw/ops/onnx/gelu.h"
 #include "thaw/ops/onnx/normalization.h"
+#include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/broadcast.h"
@@ -14,7 +15,6 @@
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/magnitude.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/rule/rewording.h"
 
 namespace thaw::ops {
 
@@ -77,7 +77,7 @@ std::optional<AxesMap> prelu_axes(NodeView& view) {
 }
 
 // Before opset 13 the axes from `axis` on are one.
-void newer_softmax(Rewording& n) {
+void newer_softmax(AdapterContext& n) {
   if (!n.crosses(13)) return;
   if (!n.input(0).has_rank()) throw NoEqual{"its operand's rank is not known"};
   const int64_t axis = n.attr_int("axis", 1), rank = n.input(0).rank(), first = axis < 0 ? axis + rank : axis;
@@ -89,30 +89,30 @@ void newer_softmax(Rewording& n) {
   n.become(0, at.reshape(soft, at.shape(x)));
 }
 
-void newer_prelu(Rewording& n) {
+void newer_prelu(AdapterContext& n) {
   if (n.crosses(7) && n.input(1).rank() == 1) throw NoEqual{"its slope broadcasts otherwise"};
 }
 
-void older_gelu(Rewording& n) {
+void older_gelu(AdapterContext& n) {
   const DataType type = n.input(0).dtype;
   if (!ir::is_floating(type)) throw NoEqual{"its type is not known"};
   n.become(0, gelu_as_arithmetic(n.at(), n.changing().input(0), type, n.attr_string("approximate", "none") == "tanh"));
 }
 
 // HardSwish and Mish changed by the types that they take; they stand for this where there is neither.
-void older_hard_swish(Rewording& n) {
+void older_hard_swish(AdapterContext& n) {
   if (!n.crosses(14)) return;
   ir::Value* x = n.changing().input(0);
   n.become(0, n.at().mul(x, n.at().emit("HardSigmoid", {x}, {{"alpha", 1.0F / 6}, {"beta", 0.5F}})));
 }
 
-void older_mish(Rewording& n) {
+void older_mish(AdapterContext& n) {
   if (!n.crosses(18)) return;
   ir::Value* x = n.changing().input(0);
   n.become(0, n.at().mul(x, n.at().emit("Tanh", {n.at().emit("Softplus", {x})})));
 }
 
-void older_swish(Rewording& n) {
+void older_swish(AdapterContext& n) {
   const Emit& at = n.at();
   const DataType type = n.input(0).dtype;
   if (!ir::is_floating(type)) throw NoEqual{"its type is not known"};

@@ -275,12 +275,12 @@ void rotate_by_own_tables(BatchContext& n, int positions, int table) {
   ir::Value* length = n.slice(n.shape(n.leading(table)), 1, 2);
   ir::Value* places = n.add(n.leading(positions), n.mul(n.sample_numbers(2), length));
   ir::Value* both = merges ? nullptr : n.slice(n.shape(n.leading(0)), 0, 2);
-  n.set_operand(0, merges ? n.merged(0) : n.joined(n.leading(0)));
-  n.set_operand(positions, merges ? n.squeeze(places, {1}) : n.joined(places));
-  for (const int i : {table, table + 1}) n.set_operand(i, n.joined(n.leading(i)));
+  n.set_operand(0, merges ? n.merged(0) : n.flattened(n.leading(0)));
+  n.set_operand(positions, merges ? n.squeeze(places, {1}) : n.flattened(places));
+  for (const int i : {table, table + 1}) n.set_operand(i, n.flattened(n.leading(i)));
   n.note_change();
   if (merges) return n.keep(Form::kMerged);
-  n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
+  n.become(0, n.after().unflattened(n.node().output(0), both), Form::kLeading);
 }
 
 void batch_rotary_embedding(BatchContext& n) { batch_rotary(n, 3, 1); }

@@ -21,15 +21,15 @@ int64_t number_of(const dim::Dim& size, const char* what) {
 }
 
 // Attributes that are looked at, or that mean nothing here.
-constexpr std::string_view kTold[] = {"is_causal", "kv_num_heads",      "q_num_heads", "qk_matmul_output_mode",
-                                      "scale",     "softmax_precision", "softcap"};
+constexpr std::string_view kKnownAttributes[] = {
+    "is_causal", "kv_num_heads", "q_num_heads", "qk_matmul_output_mode", "scale", "softmax_precision", "softcap"};
 
 class AttentionWriter {
  public:
-  explicit AttentionWriter(Rewording& n) : n_(n), at_(n.at()), type_(n.input(0).dtype) {}
+  explicit AttentionWriter(AdapterContext& n) : n_(n), at_(n.at()), type_(n.input(0).dtype) {}
 
   void run() {
-    refuse_what_is_not_told();
+    refuse_unknown_attributes();
     Value *query = with_heads(0, "q_num_heads"), *key = with_heads(1, "kv_num_heads"),
           *value = with_heads(2, "kv_num_heads");
     if (n_.has_input(4)) {
@@ -63,9 +63,9 @@ class AttentionWriter {
   }
 
  private:
-  void refuse_what_is_not_told() {
+  void refuse_unknown_attributes() {
     for (const ir::Attribute& attribute : n_.node().attributes())
-      if (std::ranges::find(kTold, attribute.name) == std::end(kTold))
+      if (std::ranges::find(kKnownAttributes, attribute.name) == std::end(kKnownAttributes))
         throw NoEqual{"its attribute '" + attribute.name + "' has no arithmetic here"};
     if (!ir::is_floating(type_)) throw NoEqual{"its type is not known"};
     if (n_.has_input(6)) throw NoEqual{"it is told how many keys there are"};
@@ -152,14 +152,14 @@ class AttentionWriter {
     return converts ? at_.cast(weights, type_) : weights;
   }
 
-  Rewording& n_;
+  AdapterContext& n_;
   const Emit& at_;
   DataType type_;
 };
 
 }  // namespace
 
-void older_attention(Rewording& n) { AttentionWriter(n).run(); }
+void older_attention(AdapterContext& n) { AttentionWriter(n).run(); }
 
 Value* rotation_as_arithmetic(const Emit& at, const Rotation& r) {
   Value* part = r.rotated == r.width ? r.whole : at.slice(r.whole, 0, r.rotated, 3);
@@ -174,29 +174,29 @@ Value* rotation_as_arithmetic(const Emit& at, const Rotation& r) {
   }
   Value* real = at.sub(at.mul(r.cosine, first), at.mul(r.sine, second));
   Value* imaginary = at.add(at.mul(r.sine, first), at.mul(r.cosine, second));
-  Value* turned = nullptr;
+  Value* rotated = nullptr;
   if (r.interleaved) {
-    turned = at.concat({at.unsqueeze(real, {4}), at.unsqueeze(imaginary, {4})}, 4);
-    turned = at.reshape(turned, at.list({0, 0, r.heads, r.rotated}));
+    rotated = at.concat({at.unsqueeze(real, {4}), at.unsqueeze(imaginary, {4})}, 4);
+    rotated = at.reshape(rotated, at.list({0, 0, r.heads, r.rotated}));
   } else {
-    turned = at.concat({real, imaginary}, 3);
+    rotated = at.concat({real, imaginary}, 3);
   }
-  return r.rotated == r.width ? turned : at.concat({turned, at.slice(r.whole, r.rotated, r.width, 3)}, 3);
+  return r.rotated == r.width ? rotated : at.concat({rotated, at.slice(r.whole, r.rotated, r.width, 3)}, 3);
 }
 
-Value* heads_of(Rewording& n, int64_t heads, int64_t width) {
+Value* heads_of(AdapterContext& n, int64_t heads, int64_t width) {
   const Emit& at = n.at();
   Value* whole = n.changing().input(0);
   return n.input(0).rank() == 4 ? at.transpose(whole, {0, 2, 1, 3}) : at.reshape(whole, at.list({0, 0, heads, width}));
 }
 
-void become_heads(Rewording& n, Value* turned, int64_t heads, int64_t width) {
+void become_heads(AdapterContext& n, Value* rotated, int64_t heads, int64_t width) {
   const Emit& at = n.at();
-  n.become(0, n.input(0).rank() == 4 ? at.transpose(turned, {0, 2, 1, 3})
-                                     : at.reshape(turned, at.list({0, 0, heads * width})));
+  n.become(0, n.input(0).rank() == 4 ? at.transpose(rotated, {0, 2, 1, 3})
+                                     : at.reshape(rotated, at.list({0, 0, heads * width})));
 }
 
-void older_rotary_embedding(Rewording& n) {
+void older_rotary_embedding(AdapterContext& n) {
   const Emit& at = n.at();
   const Fact &x = n.input(0), &cache = n.input(1);
   if ((x.rank() != 3 && x.rank() != 4) || !cache.has_rank()) throw NoEqual{"the rank of its operands is not known"};
@@ -213,14 +213,14 @@ void older_rotary_embedding(Rewording& n) {
     if (n.has_input(3)) table = at.emit("Gather", {table, n.changing().input(3)}, {{"axis", int64_t{0}}});
     return at.unsqueeze(table, {2});
   };
-  Value* turned = rotation_as_arithmetic(at, {.whole = whole,
+  Value* result = rotation_as_arithmetic(at, {.whole = whole,
                                               .cosine = angles(1),
                                               .sine = angles(2),
                                               .heads = heads,
                                               .width = width,
                                               .rotated = rotated,
                                               .interleaved = n.attr_int("interleaved", 0) != 0});
-  become_heads(n, turned, heads, width);
+  become_heads(n, result, heads, width);
 }
 
 }  // namespace thaw::ops

@@ -1,12 +1,12 @@
 // Attention and RotaryEmbedding as the arithmetic that they stand for, for opsets that lack them.
 #pragma once
 
-#include "thaw/ops/rule/rewording.h"
+#include "thaw/ops/rule/adapter.h"
 
 namespace thaw::ops {
 
-void older_attention(Rewording& n);
-void older_rotary_embedding(Rewording& n);
+void older_attention(AdapterContext& n);
+void older_rotary_embedding(AdapterContext& n);
 
 // Heads [batch, positions, heads, width] whose first `rotated` places turn by angles [batch or 1, positions, 1, rotated / 2]:
 // the halves of it against each other, or each place against the next.
@@ -19,7 +19,7 @@ struct Rotation {
 ir::Value* rotation_as_arithmetic(const Emit& at, const Rotation& r);
 // Input 0 of a rotary embedding, [batch, heads, positions, width] or [batch, positions, heads * width], as such heads, and such heads
 // as its result.
-ir::Value* heads_of(Rewording& n, int64_t heads, int64_t width);
-void become_heads(Rewording& n, ir::Value* turned, int64_t heads, int64_t width);
+ir::Value* heads_of(AdapterContext& n, int64_t heads, int64_t width);
+void become_heads(AdapterContext& n, ir::Value* rotated, int64_t heads, int64_t width);
 
 }  // namespace thaw::ops

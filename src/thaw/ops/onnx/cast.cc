@@ -3,13 +3,13 @@
 #include <cctype>
 #include <string>
 
+#include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/element_math.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/value_range.h"
 
 namespace thaw::ops {
@@ -76,7 +76,7 @@ void batch_cast_like(BatchContext& n) {
   if (n.is_batched(0)) n.keep_on(n.form_of(0));
 }
 
-void newer_cast(Rewording& n) {
+void newer_cast(AdapterContext& n) {
   if (n.crosses(6)) throw NoEqual{"its type is written otherwise"};
 }
 

@@ -10,8 +10,8 @@ std::optional<WeightProduct> weight_product(const ir::Node& node) {
   if (node.op_type() == "MatMul") return WeightProduct{};
   if (node.op_type() != "Gemm") return std::nullopt;
   return WeightProduct{.bias = node.input(2) ? 2 : -1,
-                       .x_is_turned = node.attribute_int("transA", 0) != 0,
-                       .weight_is_turned = node.attribute_int("transB", 0) != 0,
+                       .x_is_transposed = node.attribute_int("transA", 0) != 0,
+                       .weight_is_transposed = node.attribute_int("transB", 0) != 0,
                        .alpha = node.attribute_float("alpha", 1),
                        .beta = node.attribute_float("beta", 1)};
 }
@@ -23,12 +23,12 @@ bool looks_up_rows(const ir::Node& node) {
   return axis == 0 || (table && axis + static_cast<int64_t>(table->dims.size()) == 0);
 }
 
-ir::Value* turned_matrix(const ir::Node& node) {
+ir::Value* transposed_matrix(const ir::Node& node) {
   if (!node.domain().empty() || node.op_type() != "Transpose") return nullptr;
   const auto order = node.attribute_ints("perm");
   // Without an order the axes are reversed: whether there are two, the operand tells.
-  constexpr std::array<int64_t, 2> kTurned = {1, 0};
-  return order.empty() || std::ranges::equal(order, kTurned) ? node.input(0) : nullptr;
+  constexpr std::array<int64_t, 2> kTransposed = {1, 0};
+  return order.empty() || std::ranges::equal(order, kTransposed) ? node.input(0) : nullptr;
 }
 
 ir::Value* unchanged(const ir::Node& node) {

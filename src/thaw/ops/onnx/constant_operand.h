@@ -10,12 +10,12 @@
 
 namespace thaw::ops {
 
-// x [..., k] times weight [k, n], or turned [n, k]:  alpha * x * weight + beta * bias.
+// x [..., k] times weight [k, n], or transposed [n, k]:  alpha * x * weight + beta * bias.
 struct WeightProduct {
   int x = 0, weight = 1;
-  int bias = -1;             // what is added, broadcast to the product; -1: nothing
-  bool x_is_turned = false;  // x is [k, m]
-  bool weight_is_turned = false;
+  int bias = -1;                 // what is added, broadcast to the product; -1: nothing
+  bool x_is_transposed = false;  // x is [k, m]
+  bool weight_is_transposed = false;
   float alpha = 1, beta = 1;
 };
 // Of MatMul and Gemm. Whether the operands have such ranks and one is a constant is left to the caller.
@@ -25,7 +25,7 @@ std::optional<WeightProduct> weight_product(const ir::Node& node);
 bool looks_up_rows(const ir::Node& node);
 
 // The operand of a Transpose that changes the two axes of a matrix of that rank; null for other nodes.
-ir::Value* turned_matrix(const ir::Node& node);
+ir::Value* transposed_matrix(const ir::Node& node);
 
 // The operand of an Identity; null for other nodes.
 ir::Value* unchanged(const ir::Node& node);

@@ -8,6 +8,7 @@
 
 #include "thaw/ops/onnx/control_state.h"
 #include "thaw/ops/onnx/loop_condition.h"
+#include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/axis_select.h"
 #include "thaw/ops/rule/batch.h"
@@ -16,7 +17,6 @@
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
 
@@ -356,7 +356,7 @@ std::vector<BodyArity> sequence_map_bodies(const ir::Node& node, int64_t) {
 
 constexpr std::string_view kBodies = "what its graphs do with the axes depends on them";
 
-void newer_scan(Rewording& n) {
+void newer_scan(AdapterContext& n) {
   if (n.crosses(9)) throw NoEqual{"it runs over samples"};
 }
 

@@ -156,7 +156,7 @@ void batch_conv_integer(BatchContext& n) {
   };
   ir::Value* one_image = n.concat({n.list({1}), n.slice(n.shape(x), 2)}, 0);
   ir::Value* ones = n.emit("Expand", {n.cast(n.integer(1), n.input(0).dtype), one_image});
-  ir::Value* y = n.parted(convolve(n.joined(x)), both);
+  ir::Value* y = n.unflattened(convolve(n.flattened(x)), both);
   ir::Value* point = n.unsqueeze(n.cast(n.leading(2), DataType::kInt32), BatchContext::axes_of_sample(n.rank(0)));
   n.become(0, n.sub(y, n.mul(point, convolve(ones))), Form::kLeading);
 }

@@ -235,7 +235,7 @@ ir::Value* rows_of_samples(BatchContext& n, ir::Value* data, int index_rank) {
   ir::Value* indices = n.cast(n.leading(1), ir::DataType::kInt64);
   indices = n.emit("Where", {n.emit("Less", {indices, n.integer(0)}), n.emit("Add", {indices, length}), indices});
   indices = n.emit("Add", {indices, n.emit("Mul", {n.sample_numbers(index_rank), length})});
-  return n.emit("Gather", {n.joined(data), indices}, {{"axis", int64_t{0}}});
+  return n.emit("Gather", {n.flattened(data), indices}, {{"axis", int64_t{0}}});
 }
 
 void batch_gather_elements(BatchContext& n) {
@@ -296,8 +296,8 @@ void meet_table(FrozenContext& ctx) {
   if (axis < 0 || axis >= data.rank()) return;
   Dim size = data.dim(static_cast<int>(axis));
   auto count = indices.num_elements().constant();
-  auto hinted = dim::evaluate(size, ctx.hints());
-  if (!size.is_symbolic() || !count || *count <= 1 || !hinted || *count != *hinted) return;
+  auto assumed = dim::evaluate(size, ctx.assumed_sizes());
+  if (!size.is_symbolic() || !count || *count <= 1 || !assumed || *count != *assumed) return;
   Meeting m;
   m.input = 1;
   m.value = *count;
@@ -320,7 +320,7 @@ void pick_position(FrozenContext& ctx) {
   if (axis < 0) axis += data.rank();
   if (axis < 0 || axis >= data.rank()) return;
   const Dim size = data.dim(static_cast<int>(axis));
-  const auto now = size.is_symbolic() ? dim::evaluate(size, ctx.hints()) : std::nullopt;
+  const auto now = size.is_symbolic() ? dim::evaluate(size, ctx.assumed_sizes()) : std::nullopt;
   const auto place = now ? ctx.ints(1) : std::nullopt;
   if (!place) return;
   const int64_t at = place->front() < 0 ? place->front() + *now : place->front();
@@ -346,7 +346,8 @@ void frozen_gather_elements(FrozenContext& ctx) {
     const auto symbols = dim::symbols_of(size);
     if (k != axis && rows.value_or(0) > 1 && symbols.size() == 1 && ctx.is_batch(symbols.front()))
       ctx.suggest(size, *rows, "rows of a GatherElements");
-    if (k == axis || !size.is_symbolic() || rows.value_or(0) <= 1 || dim::evaluate(size, ctx.hints()) != rows) continue;
+    if (k == axis || !size.is_symbolic() || rows.value_or(0) <= 1 || dim::evaluate(size, ctx.assumed_sizes()) != rows)
+      continue;
     Meeting m;
     m.input = 0;
     m.element = k;
@@ -378,9 +379,9 @@ void frozen_gather_nd(FrozenContext& ctx) {
       named.insert(elements[i]);
     const auto count = static_cast<int64_t>(named.size());
     if (count < 2 || *named.begin() != 0 || *named.rbegin() != count - 1) continue;
-    if (const auto hinted = dim::evaluate(size, ctx.hints()); !hinted) {
+    if (const auto assumed = dim::evaluate(size, ctx.assumed_sizes()); !assumed) {
       ctx.suspect(size, count);
-    } else if (*hinted == count) {
+    } else if (*assumed == count) {
       Meeting m;
       m.input = 1;
       m.value = count;

@@ -105,14 +105,14 @@ void batch_loss(BatchContext& n) {
   ir::Value* both = n.slice(n.shape(labels), 0, 2);
   // Facts are of the operands that it had.
   const BatchEmit after = n.after();
-  ir::Value* loss = after.parted(n.node().output(0), both);
+  ir::Value* loss = after.unflattened(n.node().output(0), both);
   if (reduction == "sum") loss = after.reduce("ReduceSum", loss, all, false);
   if (reduction == "mean") loss = mean_loss(n, after, loss, labels);
-  n.set_operand(0, n.joined(scores));
-  n.set_operand(1, n.joined(labels));
+  n.set_operand(0, n.flattened(scores));
+  n.set_operand(1, n.flattened(labels));
   n.set_attribute({"reduction", std::string("none")});
   n.become(0, loss, Form::kLeading);
-  if (n.wants_output(1)) n.become(1, after.parted(n.node().output(1), both), Form::kLeading);
+  if (n.wants_output(1)) n.become(1, after.unflattened(n.node().output(1), both), Form::kLeading);
 }
 
 constexpr std::string_view kTrains = "it trains, on all samples together";

@@ -177,11 +177,11 @@ void batch_product(BatchContext& n, const Product& product) {
     if (i != product.b && n.original(i) && !is_shared_number(n, i, of_columns))
       BatchContext::refuse(fmt::format("its operand {} is not one number for all samples", i));
   }
-  const bool turned = node.attribute_int("transA", 0) != 0 || node.attribute_int("transB", 0) != 0;
+  const bool transposed = node.attribute_int("transA", 0) != 0 || node.attribute_int("transB", 0) != 0;
   const int a = n.rank(product.a), b = n.rank(product.b);
   const bool a_differs = n.is_batched(product.a), b_differs = n.is_batched(product.b);
   // Rows of a matrix, or matrices whose first axis is the batch, stay.
-  const bool rows = n.is_merged(product.a) && !b_differs && a == 2 && b <= 2 && !turned;
+  const bool rows = n.is_merged(product.a) && !b_differs && a == 2 && b <= 2 && !transposed;
   const auto starts = [&](int i, int rank) { return rank == std::max(a, b) && rank >= 3 && n.can_merge(i); };
   const bool stacks = (n.is_merged(product.a) || n.is_merged(product.b)) &&
                       (a_differs ? starts(product.a, a) : a < b || n.can_merge(product.a)) &&
@@ -227,9 +227,9 @@ void batch_gemm(BatchContext& n, bool does_more) {
     if (turn_a || n.is_batched(1) || !c_fits) BatchContext::refuse("it does more than multiply, and not by rows");
     return batch_by_axes(n);
   }
-  const auto operand = [&](int i, bool turned) {
-    if (!n.is_batched(i)) return turned ? n.transpose(n.original(i), {1, 0}) : n.original(i);
-    return turned ? n.transpose(n.leading(i), {0, 2, 1}) : n.leading(i);
+  const auto operand = [&](int i, bool transposed) {
+    if (!n.is_batched(i)) return transposed ? n.transpose(n.original(i), {1, 0}) : n.original(i);
+    return transposed ? n.transpose(n.leading(i), {0, 2, 1}) : n.leading(i);
   };
   ir::Value* left = operand(0, turn_a);
   ir::Value* right = operand(1, turn_b);

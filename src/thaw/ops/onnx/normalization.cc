@@ -5,6 +5,7 @@
 #include <string>
 
 #include "thaw/ops/onnx/reduction.h"
+#include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/broadcast.h"
@@ -12,7 +13,6 @@
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/magnitude.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/rule/rewording.h"
 
 namespace thaw::ops {
 
@@ -178,9 +178,9 @@ void normalize_in_training(BatchContext& n) {
   const int rank = n.rank(0);
   if (n.opset() < 14 || rank < 2) BatchContext::refuse("it is in training mode, as before opset 14");
   const DataType type = n.input(0).dtype;
-  std::vector<int64_t> axes{1}, beside{1};  // [batch, n, c, …]: what is reduced; what a list of channels lacks
-  for (int64_t axis = 3; axis <= rank; ++axis) axes.push_back(axis), beside.push_back(axis);
-  const auto channels = [&](int i) { return n.unsqueeze(n.leading(i), beside); };
+  std::vector<int64_t> axes{1}, spatial{1};  // [batch, n, c, …]: what is reduced; what a list of channels lacks
+  for (int64_t axis = 3; axis <= rank; ++axis) axes.push_back(axis), spatial.push_back(axis);
+  const auto channels = [&](int i) { return n.unsqueeze(n.leading(i), spatial); };
   ir::Value* x = n.leading(0);
   ir::Value* mean = n.reduce("ReduceMean", x, axes, true);
   ir::Value* centred = n.sub(x, mean);
@@ -193,7 +193,7 @@ void normalize_in_training(BatchContext& n) {
   const auto running = [&](int i, ir::Value* now) {
     const DataType running_type = n.input(i).dtype;
     ir::Value* before = n.mul(n.leading(i), n.scalar(kept, running_type));
-    ir::Value* added = n.mul(n.squeeze(now, beside), n.scalar(1 - kept, type));
+    ir::Value* added = n.mul(n.squeeze(now, spatial), n.scalar(1 - kept, type));
     n.become(i - 2, n.add(before, running_type == type ? added : n.cast(added, running_type)), Form::kLeading);
   };
   if (n.wants_output(1)) running(3, mean);
@@ -214,21 +214,21 @@ void batch_dropout(BatchContext& n) {
   if (n.is_batched(0)) n.keep_on(n.form_of(0));
 }
 
-void newer_batch_norm(Rewording& n) {
+void newer_batch_norm(AdapterContext& n) {
   if (n.crosses(9) && n.attr_int("spatial", 1) == 0) throw NoEqual{"its statistics are not of channels"};
   n.changing().remove_attribute("spatial");
   if (n.crosses(14) && n.num_outputs() > 1) throw NoEqual{"it trains"};
 }
 
-void newer_group_norm(Rewording& n) {
+void newer_group_norm(AdapterContext& n) {
   if (n.crosses(21)) throw NoEqual{"its scale is of groups, not of channels"};
 }
 
-void newer_dropout(Rewording& n) {
+void newer_dropout(AdapterContext& n) {
   if (n.crosses(12) && n.wants_output(1)) throw NoEqual{"its mask has another type"};
 }
 
-void older_rms_norm(Rewording& n) {
+void older_rms_norm(AdapterContext& n) {
   const Fact& x = n.input(0);
   if (!x.has_rank() || !ir::is_floating(x.dtype)) throw NoEqual{"its operand's rank or type is not known"};
   std::vector<int64_t> axes;
@@ -241,7 +241,7 @@ void older_rms_norm(Rewording& n) {
 }
 
 // From opset 21 on, scale and bias are of channels.
-void older_group_norm(Rewording& n) {
+void older_group_norm(AdapterContext& n) {
   if (!n.crosses(21)) return;
   const Emit& at = n.at();
   const Fact& x = n.input(0);
@@ -285,7 +285,7 @@ std::optional<AxesMap> layer_norm_axes(NodeView& view) {
   const int64_t first = BatchContext::positive(view.attr_int("axis", -1), rank);
   AxesMap map;
   for (int k = 0; k < rank; ++k) {
-    std::vector<AxisPlace> from{{0, k}}, to{{0, k}};
+    std::vector<OperandAxis> from{{0, k}}, to{{0, k}};
     for (int i = 1; i < view.num_inputs(); ++i) {
       const int at = k - rank + view.input(i).rank();
       if (view.input(i).has_rank() && at >= 0) from.push_back({i, at});

@@ -3,13 +3,13 @@
 
 #include <string>
 
+#include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/rule/rewording.h"
 
 namespace thaw::ops {
 
@@ -63,28 +63,28 @@ void max_unpool_rule(Context& ctx) {
   const Fact& x = ctx.input(0);
   ctx.set_tensor(0, x.dtype, x.has_rank() ? std::optional(unknown_shape(x.rank())) : std::nullopt);
   if (!rank_fits(ctx, 0, 2, kAnyRank)) return;
-  auto joined = require_same_shape(ctx, x.shape, ctx.input(1).shape, "MaxUnpool's values and indices");
-  if (!joined) return;
+  auto shared = require_same_shape(ctx, x.shape, ctx.input(1).shape, "MaxUnpool's values and indices");
+  if (!shared) return;
   if (ctx.has_input(2)) {
     auto asked = ctx.dims_from(2);
-    if (!asked || asked->size() != joined->size()) {
+    if (!asked || asked->size() != shared->size()) {
       if (asked)
         ctx.invalid("MaxUnpool's output_shape has " + std::to_string(asked->size()) + " values for rank " +
-                    std::to_string(joined->size()));
+                    std::to_string(shared->size()));
       return;
     }
-    const auto least = unpooled_shape(ctx, *joined);
-    for (size_t k = 0; least && k < joined->size(); ++k) {
+    const auto least = unpooled_shape(ctx, *shared);
+    for (size_t k = 0; least && k < shared->size(); ++k) {
       const At from{0, static_cast<int>(k)};
       if (k < 2) {
-        ctx.require_equal((*joined)[k], (*asked)[k], "batch and channels of a MaxUnpool", from);
+        ctx.require_equal((*shared)[k], (*asked)[k], "batch and channels of a MaxUnpool", from);
       } else {
         ctx.require_at_most((*least)[k], (*asked)[k], "what a MaxUnpool makes and its output_shape");
       }
     }
     return ctx.set_tensor(0, x.dtype, std::move(asked));
   }
-  if (auto out = unpooled_shape(ctx, *joined)) ctx.set_tensor(0, x.dtype, std::move(out));
+  if (auto out = unpooled_shape(ctx, *shared)) ctx.set_tensor(0, x.dtype, std::move(out));
 }
 
 Dim regions(Context& ctx, int width) {
@@ -168,18 +168,18 @@ void batch_max_unpool(BatchContext& n) {
   }
   ir::Value* both = n.slice(n.shape(n.leading(0)), 0, 2);
   ir::Value* indices = n.add(n.leading(1), n.mul(n.sample_numbers(n.rank(0)), size));
-  n.set_operand(0, n.joined(n.leading(0)));
-  n.set_operand(1, n.joined(indices));
+  n.set_operand(0, n.flattened(n.leading(0)));
+  n.set_operand(1, n.flattened(indices));
   if (n.original(2)) n.set_operand(2, n.concat({n.slice(n.shape(n.original(0)), 0, 1), n.slice(n.original(2), 1)}, 0));
-  n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
+  n.become(0, n.after().unflattened(n.node().output(0), both), Form::kLeading);
 }
 
-void newer_pool(Rewording& n) {
+void newer_pool(AdapterContext& n) {
   if (n.crosses(19) && n.attr_int("ceil_mode", 0) != 0 && n.attr_int("count_include_pad", 0) != 0)
     throw NoEqual{"what lies behind the edge is counted otherwise"};
 }
 
-void newer_roi_align(Rewording& n) {
+void newer_roi_align(AdapterContext& n) {
   constexpr std::string_view kMode = "coordinate_transformation_mode";
   if (n.crosses(16) && !n.has_attribute(kMode)) n.set({std::string(kMode), std::string("output_half_pixel")});
 }
@@ -239,12 +239,12 @@ void batch_regions(BatchContext& n) {
     ir::Value* images = n.leading(0);
     ir::Value* count = n.slice(n.shape(images), 1, 2);
     numbers = n.add(numbers, n.cast(n.mul(n.sample_numbers(1), count), n.input(2).dtype));
-    n.set_operand(0, n.joined(images));
+    n.set_operand(0, n.flattened(images));
   }
   ir::Value* both = n.slice(n.shape(regions), 0, 2);
-  n.set_operand(1, n.joined(regions));
+  n.set_operand(1, n.flattened(regions));
   n.set_operand(2, n.reshape(numbers, n.list({-1})));
-  n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
+  n.become(0, n.after().unflattened(n.node().output(0), both), Form::kLeading);
 }
 
 void add_pool_ops(Registry& r) {

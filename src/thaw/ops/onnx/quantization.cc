@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <string>
 
+#include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/rule/rewording.h"
 
 namespace thaw::ops {
 
@@ -110,7 +110,7 @@ bool is_in_blocks(const NodeView& view) {
 
 // Before opset 21 there is no scale for each block: the blocks become an axis, and the arithmetic is written out. It is done in
 // float32 on integers that float32 holds, as the operator does it.
-void older_dequantize(Rewording& n) {
+void older_dequantize(AdapterContext& n) {
   const int64_t block = n.attr_int("block_size", 0);
   if (!n.crosses(21) || block <= 0) return;
   const Fact &x = n.input(0), &scale = n.input(1);
@@ -205,7 +205,7 @@ std::optional<AxesMap> quantize_axes(NodeView& view) {
   const bool in_blocks = is_in_blocks(view);
   AxesMap map;
   for (int k = 0; k < rank; ++k) {
-    std::vector<AxisPlace> from{{0, k}};
+    std::vector<OperandAxis> from{{0, k}};
     const bool has_scales = in_blocks ? k != axis : k == axis && scale_rank == 1;
     for (int i = 1; has_scales && i <= 2; ++i)
       if (view.has_input(i)) from.push_back({i, in_blocks ? k : 0});
@@ -235,7 +235,7 @@ void batch_quantize(BatchContext& n) {
 
 void add_quantization_ops(Registry& r) {
   using enum Role;
-  const auto add_op = [&](std::string_view name, ShapeRule shape, Evaluation evaluation, RewordingRule older) {
+  const auto add_op = [&](std::string_view name, ShapeRule shape, Evaluation evaluation, AdapterRule older) {
     r.add({.name = name,
            .shape = shape,
            .operands = {kData, kQuantScale, kZeroPoint},

@@ -115,13 +115,13 @@ void batch_time_first(BatchContext& n) {
   const int64_t hidden = n.attr_int("hidden_size", 0);
   if (!last || hidden < 1) BatchContext::refuse("its sizes are not known");
   // [batch, a, b, c] -> [a, batch * b, c]
-  const auto joined = [&](int i, int64_t size) {
+  const auto flattened = [&](int i, int64_t size) {
     return n.reshape(n.transpose(n.leading(i), {1, 0, 2, 3}), n.list({0, -1, size}));
   };
-  n.set_operand(0, joined(0, *last));
+  n.set_operand(0, flattened(0, *last));
   if (n.original(4)) n.set_operand(4, n.reshape(n.leading(4), n.list({-1})));
   for (const int state : {5, 6})
-    if (n.original(state)) n.set_operand(state, joined(state, hidden));
+    if (n.original(state)) n.set_operand(state, flattened(state, hidden));
   const BatchEmit after = n.after();
   for (int i = 0; i < n.num_outputs(); ++i) {
     ir::Value* y = n.node().output(i);

@@ -25,7 +25,7 @@ bool is_prime(int64_t n) {
 // prime of its own: it stands on both sides of a Reshape, and no product of other sizes comes to it.
 class Numbers {
  public:
-  explicit Numbers(const dim::Assignment& hints) : values_(hints) {}
+  explicit Numbers(const dim::Assignment& assumed_sizes) : values_(assumed_sizes) {}
 
   // nullopt where one is not known, or not positive.
   std::optional<std::vector<int64_t>> of(const std::vector<Dim>& dims) {
@@ -67,13 +67,14 @@ struct Split {
 // All ways in which numbers that make up a size, which is symbols times a number, are parts of it.
 class SizeSplitter {
  public:
-  SizeSplitter(Dim size, const dim::Assignment& hints, std::vector<int64_t> numbers) : left_(std::move(numbers)) {
+  SizeSplitter(Dim size, const dim::Assignment& assumed_sizes, std::vector<int64_t> numbers)
+      : left_(std::move(numbers)) {
     Dim rest = size;
     for (const int id : dim::symbols_of(size)) {
       const Dim symbol = dim::scope_of(size)->symbol_at(id);
       while (const auto without = rest.is_symbolic() ? dim::exact_div(rest, symbol) : std::nullopt) {
-        const auto value = hints.find(id);
-        if (value == hints.end() || value->second < 1) return;
+        const auto value = assumed_sizes.find(id);
+        if (value == assumed_sizes.end() || value->second < 1) return;
         factors_.push_back({id, symbol, value->second});
         rest = *without;
       }
@@ -129,7 +130,7 @@ class SizeSplitter {
 
 class ReshapeExplainer {
  public:
-  explicit ReshapeExplainer(FrozenContext& ctx) : ctx_(ctx), numbers_(ctx.hints()) {}
+  explicit ReshapeExplainer(FrozenContext& ctx) : ctx_(ctx), numbers_(ctx.assumed_sizes()) {}
 
   void run() {
     const Fact &data = ctx_.input(0), &out = ctx_.output(0);
@@ -190,8 +191,8 @@ class ReshapeExplainer {
   bool is_frozen_element(size_t j) const { return target_[j].is_constant() && *target_[j].constant() > 0; }
 
   // The 1s right beside element j of the target that are not the operand's own: those nearest to it.
-  std::vector<int> ones_beside(size_t j, const AxisGroup& g, const std::vector<int64_t>& in_values,
-                               const std::vector<int64_t>& out_values) const {
+  std::vector<int> adjacent_ones(size_t j, const AxisGroup& g, const std::vector<int64_t>& in_values,
+                                 const std::vector<int64_t>& out_values) const {
     // A 1 that is copied or computed is the axis that it was read from.
     const auto is_new = [&](size_t k) {
       return out_values[k] == 1 && (static_cast<int>(k) == free_ || target_[k].is_constant(1));
@@ -245,7 +246,7 @@ class ReshapeExplainer {
     // A dim of 1 that stands for a symbol of that value (a batch of one) keeps it.
     if (g.in_end - g.in_begin == 1 && g.out_end - g.out_begin == 1) {
       if (is_frozen_element(g.out_begin))
-        meet_shape(g.out_begin, e, false, ones_beside(g.out_begin, g, in_values, out_values));
+        meet_shape(g.out_begin, e, false, adjacent_ones(g.out_begin, g, in_values, out_values));
       out_[g.out_begin] = e;
       return;
     }
@@ -256,7 +257,7 @@ class ReshapeExplainer {
     if (has_free) {
       // [-1, 4] of N: a structural factor, unless the group's constants leave nothing for the symbol.
       if (out_values[static_cast<size_t>(free_)] == 1 && !frozen.empty()) {
-        for (size_t j : frozen) meet_shape(j, e, frozen.size() > 1, ones_beside(j, g, in_values, out_values));
+        for (size_t j : frozen) meet_shape(j, e, frozen.size() > 1, adjacent_ones(j, g, in_values, out_values));
         if (frozen.size() == 1) {
           out_[frozen[0]] = e;
           out_[static_cast<size_t>(free_)] = 1;
@@ -282,7 +283,7 @@ class ReshapeExplainer {
       return;
     }
     if (frozen.size() == 1) {
-      meet_shape(frozen[0], quotient(e, others), false, ones_beside(frozen[0], g, in_values, out_values));
+      meet_shape(frozen[0], quotient(e, others), false, adjacent_ones(frozen[0], g, in_values, out_values));
       out_[frozen[0]] = quotient(e, others);
       return;
     }
@@ -304,7 +305,7 @@ class ReshapeExplainer {
                                            const std::vector<int64_t>& out_values) {
     std::vector<int64_t> values;
     for (const size_t j : sharing) values.push_back(out_values[j]);
-    const std::vector<Split> all = SizeSplitter(e, ctx_.hints(), values).run();
+    const std::vector<Split> all = SizeSplitter(e, ctx_.assumed_sizes(), values).run();
     if (all.size() == 1) return all.front().parts;
     std::vector<const Split*> by_batch;
     for (const Split& split : all)

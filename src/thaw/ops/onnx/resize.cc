@@ -3,6 +3,7 @@
 #include <numeric>
 #include <string>
 
+#include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/families.h"
@@ -10,7 +11,6 @@
 #include "thaw/ops/rule/magnitude.h"
 #include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/scale.h"
 
@@ -207,7 +207,7 @@ std::optional<AxesMap> upsample_axes(NodeView& view) {
 void batch_along_first_axis(BatchContext& n, int sizes) {
   const bool merges = n.can_merge(0);
   ir::Value* x = merges ? n.merged(0) : n.leading(0);
-  ir::Value* data = merges ? x : n.joined(x);
+  ir::Value* data = merges ? x : n.flattened(x);
   if (sizes >= 0) {
     ir::Value* first = merges ? n.batch_size() : n.slice(n.shape(data), 0, 1);
     n.set_operand(sizes, n.concat({first, n.slice(n.original(sizes), 1)}, 0));
@@ -216,7 +216,7 @@ void batch_along_first_axis(BatchContext& n, int sizes) {
   ir::Value* both = merges ? nullptr : n.slice(n.shape(x), 0, 2);
   n.set_operand(0, data);
   if (merges) return n.keep(Form::kMerged);
-  n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
+  n.become(0, n.after().unflattened(n.node().output(0), both), Form::kLeading);
 }
 
 // With an axis more, that stays.
@@ -275,8 +275,8 @@ std::optional<Dim> by_factor(Dim size, int64_t before, int64_t after) {
 bool are_factors(const FrozenContext& ctx, const Shape& data, const std::vector<Dim>& sizes) {
   for (size_t k = 0; k < sizes.size(); ++k) {
     const auto target = sizes[k].constant();
-    const auto hinted = dim::evaluate(data[k], ctx.hints());
-    if (data[k].is_symbolic() && target > 0 && hinted > 0 && !by_factor(data[k], *hinted, *target)) return false;
+    const auto assumed = dim::evaluate(data[k], ctx.assumed_sizes());
+    if (data[k].is_symbolic() && target > 0 && assumed > 0 && !by_factor(data[k], *assumed, *target)) return false;
   }
   return true;
 }
@@ -294,10 +294,10 @@ void frozen_resize(FrozenContext& ctx) {
   for (size_t k = 0; k < sizes->size(); ++k) {
     Dim size = (*data.shape)[k];
     auto target = (*sizes)[k].constant();
-    auto hinted = dim::evaluate(size, ctx.hints());
-    if (!size.is_symbolic() || !target || !hinted || *hinted <= 0 || *target <= 0) continue;
-    if (!is_to_factors && *target != *hinted) continue;
-    const std::optional<Dim> e = by_factor(size, *hinted, *target);
+    auto assumed = dim::evaluate(size, ctx.assumed_sizes());
+    if (!size.is_symbolic() || !target || !assumed || *assumed <= 0 || *target <= 0) continue;
+    if (!is_to_factors && *target != *assumed) continue;
+    const std::optional<Dim> e = by_factor(size, *assumed, *target);
     if (!e) continue;
     Meeting m;
     m.input = 3;
@@ -317,7 +317,7 @@ std::optional<std::vector<Dim>> resize_sizes(ThawedView& view, int operand) {
 }
 
 // Upsample, and Resize as it was in opset 10: places are scaled from the corner, and the nearest is the one before.
-void newer_resize(Rewording& n) {
+void newer_resize(AdapterContext& n) {
   if (!n.crosses(11)) return;
   const Emit& at = n.at();
   ir::Value* scales = n.changing().input(1);

@@ -2,13 +2,13 @@
 #include <string>
 
 #include "thaw/ops/onnx/gather.h"
+#include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/small_tensor.h"
 #include "thaw/ops/rule/value_range.h"
@@ -245,7 +245,7 @@ void batch_scatter_nd(BatchContext& n) {
 }
 
 // Scatter was renamed in opset 11.
-void newer_scatter(Rewording& n) {
+void newer_scatter(AdapterContext& n) {
   if (n.node().op_type() == "Scatter" && n.crosses(11)) n.changing().set_op("ScatterElements", "");
 }
 

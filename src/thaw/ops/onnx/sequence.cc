@@ -28,7 +28,7 @@ using Items = std::vector<Fact>;
 
 constexpr int64_t kMaxItems = 256;  // items followed one by one; a longer sequence keeps what its items share
 
-Fact joined(const Items& items) {
+Fact merged(const Items& items) {
   Fact all = items.front();
   for (size_t i = 1; i < items.size(); ++i) all = join(all, items[i]);
   return all;
@@ -43,7 +43,7 @@ Fact sequence_of(Items items) {
     bare.kind = item.kind;
     item = std::move(bare);
   }
-  Fact fact = Fact::sequence(items.empty() ? nullptr : std::make_shared<const Fact>(joined(items)),
+  Fact fact = Fact::sequence(items.empty() ? nullptr : std::make_shared<const Fact>(merged(items)),
                              static_cast<int64_t>(items.size()));
   if (static_cast<int64_t>(items.size()) <= kMaxItems) fact.items = std::make_shared<const Items>(std::move(items));
   return fact;

@@ -277,7 +277,7 @@ bool takes_apart(const ir::Node& slice, int rank, int axis, int64_t size) {
 
 // Positions that constants cut out of an axis, where they are not all of it.
 void pick_positions(FrozenContext& ctx, Dim size, std::optional<int64_t> first, std::optional<int64_t> last) {
-  const auto now = size.is_symbolic() ? dim::evaluate(size, ctx.hints()) : std::nullopt;
+  const auto now = size.is_symbolic() ? dim::evaluate(size, ctx.assumed_sizes()) : std::nullopt;
   if (!now || !first || !last) return;
   const auto placed = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + *now : at, 0, *now); };
   const int64_t from = placed(*first), to = placed(*last);
@@ -306,7 +306,7 @@ void frozen_slice(FrozenContext& ctx) {
     if (auto rows = size.constant(); rows && (*ends)[k].is_symbolic()) {
       // Something of constant size cut to a computed one: frozen when that is all of it. Where the beginning is computed
       // too, it is a table that positions are looked up in, which may be as long as it likes.
-      if (!(*starts)[k].is_constant() || dim::evaluate((*ends)[k], ctx.hints()) != *rows) continue;
+      if (!(*starts)[k].is_constant() || dim::evaluate((*ends)[k], ctx.assumed_sizes()) != *rows) continue;
       Meeting m;
       m.input = 0;
       m.element = static_cast<int>(axis);
@@ -317,15 +317,15 @@ void frozen_slice(FrozenContext& ctx) {
       continue;
     }
     if (!size.is_symbolic() || !end || *end <= 1 || *end > (int64_t{1} << 31) - 2 || !plain_step) continue;
-    auto hinted = dim::evaluate(size, ctx.hints());
-    if (hinted == *end && takes_apart(ctx.node(), data.rank(), static_cast<int>(axis), *end)) continue;
+    auto assumed = dim::evaluate(size, ctx.assumed_sizes());
+    if (assumed == *end && takes_apart(ctx.node(), data.rank(), static_cast<int>(axis), *end)) continue;
     // Cut back to a size that the axis was padded from.
-    if (!hinted || *hinted != *end) {
+    if (!assumed || *assumed != *end) {
       for (int id : dim::symbols_of(size)) {
-        auto value = ctx.hints().find(id);
-        if (value == ctx.hints().end() || value->second != *end) continue;
+        auto value = ctx.assumed_sizes().find(id);
+        if (value == ctx.assumed_sizes().end() || value->second != *end) continue;
         size = dim::scope_of(size)->symbol_at(id);
-        hinted = end;
+        assumed = end;
         break;
       }
     }
@@ -335,8 +335,8 @@ void frozen_slice(FrozenContext& ctx) {
     m.value = *end;
     m.expression = size;
     m.is_shape = m.silent = true;
-    m.weak = !hinted || *hinted != *end;
-    if (!hinted && (*starts)[k].is_constant(0)) ctx.suspect(size, *end);
+    m.weak = !assumed || *assumed != *end;
+    if (!assumed && (*starts)[k].is_constant(0)) ctx.suspect(size, *end);
     if (!m.weak && (*starts)[k].is_constant(0) && out && axis < ctx.output(0).rank()) {
       (*out)[static_cast<size_t>(axis)] = size;
       ctx.set_shape(0, *out);
@@ -357,7 +357,7 @@ std::optional<std::vector<Dim>> slice_sizes(ThawedView& view, int operand) {
     if (axis < 0) axis += in.rank();
     if (axis < 0 || axis >= in.rank()) return std::nullopt;
     const Dim size = in.dim(static_cast<int>(axis));
-    if (size.is_symbolic() && dim::evaluate(size, view.hints()) == (*ends)[k]) sizes[k] = INT64_MAX;
+    if (size.is_symbolic() && dim::evaluate(size, view.assumed_sizes()) == (*ends)[k]) sizes[k] = INT64_MAX;
   }
   return sizes;
 }

@@ -2,13 +2,13 @@
 #include <cstdint>
 #include <string>
 
+#include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/frozen_rule.h"
 #include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/rule_help.h"
 #include "thaw/ops/rule/size_help.h"
 #include "thaw/ops/rule/small_tensor.h"
@@ -140,7 +140,7 @@ std::optional<std::vector<Dim>> split_sizes_of(ThawedView& view, int /*operand*/
   return std::vector<Dim>{in.dim(static_cast<int>(axis))};
 }
 
-void newer_split(Rewording& n) {
+void newer_split(AdapterContext& n) {
   if (n.crosses(18) && !n.has_input(1) && !n.has_attribute("split"))
     n.set({"num_outputs", static_cast<int64_t>(n.num_outputs())});
 }

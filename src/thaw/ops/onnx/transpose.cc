@@ -157,9 +157,9 @@ void batch_reverse_sequence(BatchContext& n) {
   if (batch_is_second) std::swap(swap[1], swap[2]);
   ir::Value* x = batch_is_second ? n.transpose(n.leading(0), swap) : n.leading(0);
   ir::Value* both = n.slice(n.shape(x), 0, 2);
-  ir::Value* reversed = n.emit("ReverseSequence", {n.joined(x), n.emit("Reshape", {n.leading(1), n.list({-1})})},
+  ir::Value* reversed = n.emit("ReverseSequence", {n.flattened(x), n.emit("Reshape", {n.leading(1), n.list({-1})})},
                                {{"batch_axis", int64_t{0}}, {"time_axis", int64_t{1}}});
-  ir::Value* y = n.parted(reversed, both);
+  ir::Value* y = n.unflattened(reversed, both);
   n.become(0, batch_is_second ? n.transpose(y, swap) : y, Form::kLeading);
 }
 

@@ -3,13 +3,13 @@
 #include <numeric>
 #include <string>
 
+#include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
 #include "thaw/ops/rule/context.h"
 #include "thaw/ops/rule/families.h"
 #include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/rule/rewording.h"
 #include "thaw/ops/rule/window.h"
 
 namespace thaw::ops {
@@ -164,19 +164,19 @@ void batch_center_crop_pad(BatchContext& n) {
 void batch_affine_grid(BatchContext& n) {
   n.require_same_for_all(1, "size");
   ir::Value* both = n.slice(n.shape(n.leading(0)), 0, 2);
-  ir::Value* joined = n.joined(n.leading(0));
-  ir::Value* size = n.concat({n.slice(n.shape(joined), 0, 1), n.slice(n.original(1), 1)}, 0);
-  n.set_operand(0, joined);
+  ir::Value* flattened = n.flattened(n.leading(0));
+  ir::Value* size = n.concat({n.slice(n.shape(flattened), 0, 1), n.slice(n.original(1), 1)}, 0);
+  n.set_operand(0, flattened);
   n.set_operand(1, size);
-  n.become(0, n.after().parted(n.node().output(0), both), Form::kLeading);
+  n.become(0, n.after().unflattened(n.node().output(0), both), Form::kLeading);
 }
 
-void newer_grid_sample(Rewording& n) {
+void newer_grid_sample(AdapterContext& n) {
   const std::string_view mode = n.attr_string("mode", "bilinear");
   if (n.crosses(20) && mode != "nearest") n.set({"mode", std::string(mode == "bicubic" ? "cubic" : "linear")});
 }
 
-void older_grid_sample(Rewording& n) {
+void older_grid_sample(AdapterContext& n) {
   const std::string_view mode = n.attr_string("mode", "linear");
   if (n.crosses(20) && n.input(0).rank() != 4 && n.input(1).rank() != 4)
     throw NoEqual{"it is not known to look at images of two axes"};

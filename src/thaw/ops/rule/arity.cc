@@ -212,7 +212,7 @@ void require_arity(const ir::Model& model) {
               {.what = fault.what,
                .where = path.empty() ? fault.node->describe() : fmt::format("{} in {}", fault.node->describe(), path),
                .expected = fault.expected,
-               .next = "export the model again, or mend the node"});
+               .next = "export the model again, or correct the node"});
 }
 
 }  // namespace thaw::ops

@@ -9,14 +9,15 @@
 
 namespace thaw::ops {
 
-std::optional<int> AxisLink::axis_of(const std::vector<AxisPlace>& places, int operand) {
-  const auto at = std::ranges::find(places, operand, &AxisPlace::operand);
+std::optional<int> AxisLink::axis_of(const std::vector<OperandAxis>& places, int operand) {
+  const auto at = std::ranges::find(places, operand, &OperandAxis::operand);
   return at == places.end() ? std::nullopt : std::optional(at->axis);
 }
 
 namespace {
 
-const AxisLink* find(const std::vector<AxisLink>& links, std::vector<AxisPlace> AxisLink::* places, AxisPlace wanted) {
+const AxisLink* find(const std::vector<AxisLink>& links, std::vector<OperandAxis> AxisLink::* places,
+                     OperandAxis wanted) {
   const auto has = [&](const AxisLink& link) {
     return std::ranges::find(link.*places, wanted) != (link.*places).end();
   };

@@ -35,23 +35,23 @@ enum class Combine : uint8_t {
   kLogSoftmax,  // the lowest number
 };
 
-struct AxisPlace {
+struct OperandAxis {
   int operand = 0;  // input or output
   int axis = 0;     // counted from the front
-  bool operator==(const AxisPlace&) const = default;
+  bool operator==(const OperandAxis&) const = default;
 };
 
 struct AxisLink {
   AxisKind kind = AxisKind::kKept;
   Combine combine = Combine::kOther;
-  std::vector<AxisPlace> inputs, outputs;
+  std::vector<OperandAxis> inputs, outputs;
   int index = -1;  // the operand whose numbers say which positions are read along a contracted axis: Gather's indices
 
   std::optional<int> axis_of_input(int operand) const { return axis_of(inputs, operand); }
   std::optional<int> axis_of_output(int operand) const { return axis_of(outputs, operand); }
 
  private:
-  static std::optional<int> axis_of(const std::vector<AxisPlace>& places, int operand);
+  static std::optional<int> axis_of(const std::vector<OperandAxis>& places, int operand);
 };
 
 // All axes of a node's operands; an axis that no link has is a parameter's own. An axis of size 1 that broadcasts is
@@ -69,7 +69,7 @@ struct AxesMap {
   }
 
   // For rules that build a map.
-  void keep(std::vector<AxisPlace> inputs, std::vector<AxisPlace> outputs) {
+  void keep(std::vector<OperandAxis> inputs, std::vector<OperandAxis> outputs) {
     links.push_back({AxisKind::kKept, Combine::kOther, std::move(inputs), std::move(outputs)});
   }
   // Axes 0 to rank - 1, but those left out, are kept in their places, from the first inputs to the first outputs.
@@ -87,13 +87,13 @@ struct AxesMap {
     }
     return map;
   }
-  void mix(std::vector<AxisPlace> inputs, std::vector<AxisPlace> outputs, Combine combine = Combine::kOther) {
+  void mix(std::vector<OperandAxis> inputs, std::vector<OperandAxis> outputs, Combine combine = Combine::kOther) {
     links.push_back({AxisKind::kMixed, combine, std::move(inputs), std::move(outputs)});
   }
-  void contract(std::vector<AxisPlace> inputs, Combine combine = Combine::kOther, int index = -1) {
+  void contract(std::vector<OperandAxis> inputs, Combine combine = Combine::kOther, int index = -1) {
     links.push_back({AxisKind::kContracted, combine, std::move(inputs), {}, index});
   }
-  void add_new(std::vector<AxisPlace> outputs) {
+  void add_new(std::vector<OperandAxis> outputs) {
     links.push_back({AxisKind::kNew, Combine::kOther, {}, std::move(outputs)});
   }
 };

@@ -43,14 +43,14 @@ ir::Value* BatchEmit::as_leading(ir::Value* original) const {
   return repeated(original, fact.rank());
 }
 
-ir::Value* BatchEmit::joined(ir::Value* x) const {
+ir::Value* BatchEmit::flattened(ir::Value* x) const {
   ir::Value* sizes = shape(x);
   if (writer().opset() < kAllowZeroOpset) return reshape(x, concat({list({-1}), slice(sizes, 2)}, 0));
   ir::Value* first = reduce("ReduceProd", slice(sizes, 0, 2), {0}, true);
   return emit("Reshape", {x, concat({first, slice(sizes, 2)}, 0)}, {{"allowzero", int64_t{1}}});
 }
 
-ir::Value* BatchEmit::parted(ir::Value* y, ir::Value* both) const {
+ir::Value* BatchEmit::unflattened(ir::Value* y, ir::Value* both) const {
   ir::Value* sizes = concat({both, slice(shape(y), 1)}, 0);
   if (writer().opset() < kAllowZeroOpset) return reshape(y, sizes);
   return emit("Reshape", {y, sizes}, {{"allowzero", int64_t{1}}});

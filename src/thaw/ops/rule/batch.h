@@ -71,8 +71,8 @@ class BatchEmit : public Emit {
   ir::Value* as_leading(ir::Value* original) const;
   // A sample's own first axis joins the batch, [batch, b, …] -> [batch * b, …], and parts from it again; both: [batch,
   // b].
-  ir::Value* joined(ir::Value* x) const;
-  ir::Value* parted(ir::Value* y, ir::Value* both) const;
+  ir::Value* flattened(ir::Value* x) const;
+  ir::Value* unflattened(ir::Value* y, ir::Value* both) const;
 
  private:
   BatchState* state_;

@@ -42,23 +42,23 @@ std::vector<int64_t> swapped_first(int rank) {
 }
 
 // [batch, 2, b, …] -> [2, batch * b, …]
-ir::Value* joined_second(BatchContext& n, int i) {
+ir::Value* flattened_second(BatchContext& n, int i) {
   ir::Value* x = n.transpose(n.leading(i), swapped_first(n.rank(i) + 1));
   return n.reshape(x, n.concat({n.list({0, -1}), n.slice(n.shape(x), 3)}, 0));
 }
 
 // [2, batch * b, …] -> [batch, 2, b, …]
-ir::Value* parted_second(const BatchEmit& after, ir::Value* y, ir::Value* both, int rank) {
-  ir::Value* parted = after.reshape(y, after.concat({after.list({0}), both, after.slice(after.shape(y), 2)}, 0));
-  return after.transpose(parted, swapped_first(rank + 1));
+ir::Value* unflattened_second(const BatchEmit& after, ir::Value* y, ir::Value* both, int rank) {
+  ir::Value* unflattened = after.reshape(y, after.concat({after.list({0}), both, after.slice(after.shape(y), 2)}, 0));
+  return after.transpose(unflattened, swapped_first(rank + 1));
 }
 
 // Operand i, leading and lined up to the right of `rank` axes of a sample, with its first axis as long as the batch of
 // a sample: [batch, b, …]; joined to [batch * b, …].
-ir::Value* joined_to(BatchContext& n, int i, int rank, ir::Value* both) {
+ir::Value* flattened_to(BatchContext& n, int i, int rank, ir::Value* both) {
   if (rank < 1) BatchContext::refuse("the rank of what shares an axis with the samples is not known");
   ir::Value* ones = n.list(std::vector<int64_t>(static_cast<size_t>(rank - 1), 1));
-  return n.joined(n.emit("Expand", {n.aligned(i, rank), rank > 1 ? n.concat({both, ones}, 0) : both}));
+  return n.flattened(n.emit("Expand", {n.aligned(i, rank), rank > 1 ? n.concat({both, ones}, 0) : both}));
 }
 
 // Of those that it is to give; a GRU's last state may be all.
@@ -82,7 +82,7 @@ class OwnBatch {
     if (can_merge()) {
       run_merged();
     } else {
-      run_joined();
+      run_flattened();
     }
   }
 
@@ -141,7 +141,7 @@ class OwnBatch {
     ir::Node& node = n_.node();
     for (int i = 0; i < n_.num_inputs(); ++i) {
       if (part(i) == Part::kFirst) n_.set_operand(i, n_.merged(i));
-      if (part(i) == Part::kSecond) n_.set_operand(i, joined_second(n_, i));
+      if (part(i) == Part::kSecond) n_.set_operand(i, flattened_second(n_, i));
       if (part(i) == Part::kMask && !is_shared_mask(i))
         n_.set_operand(i, n_.rank(i) == kMaskRank ? n_.merged(i) : n_.aligned(i, kMaskRank - 1));
     }
@@ -150,25 +150,25 @@ class OwnBatch {
     for (int i = 0; i < n_.num_outputs(); ++i) {
       if (!is_second(i) || !is_output_read(node, i)) continue;
       ir::Value* both = after.concat({after.batch_size(), after.list({1})}, 0);
-      n_.become(i, parted_second(after, node.output(i), both, n_.output(i).rank()), Form::kLeading);
+      n_.become(i, unflattened_second(after, node.output(i), both, n_.output(i).rank()), Form::kLeading);
     }
   }
 
   // A sample is a batch itself: both batches become one, and part again.
-  void run_joined() {
+  void run_flattened() {
     ir::Node& node = n_.node();
     ir::Value* both = own_batch();
     for (int i = 0; i < n_.num_inputs(); ++i) {
       if (part(i) == Part::kFirst)
-        n_.set_operand(i, is_one(i) ? joined_to(n_, i, n_.rank(i), both) : n_.joined(n_.leading(i)));
-      if (part(i) == Part::kSecond) n_.set_operand(i, joined_second(n_, i));
-      if (part(i) == Part::kMask && !is_shared_mask(i)) n_.set_operand(i, joined_to(n_, i, kMaskRank, both));
+        n_.set_operand(i, is_one(i) ? flattened_to(n_, i, n_.rank(i), both) : n_.flattened(n_.leading(i)));
+      if (part(i) == Part::kSecond) n_.set_operand(i, flattened_second(n_, i));
+      if (part(i) == Part::kMask && !is_shared_mask(i)) n_.set_operand(i, flattened_to(n_, i, kMaskRank, both));
     }
     const BatchEmit after = n_.after();
     for (int i = 0; i < n_.num_outputs(); ++i) {
       ir::Value* y = node.output(i);
       if (!y || (i > 0 && !y->is_used())) continue;
-      n_.become(i, is_second(i) ? parted_second(after, y, both, n_.output(i).rank()) : after.parted(y, both),
+      n_.become(i, is_second(i) ? unflattened_second(after, y, both, n_.output(i).rank()) : after.unflattened(y, both),
                 Form::kLeading);
     }
   }
@@ -217,10 +217,10 @@ void put_batch_before(BatchContext& n, const AxesMap& map, int most) {
   }
   ir::Value* both = n.slice(n.shape(n.leading(n.is_batched(0) || !n.original(1) ? 0 : 1)), 0, 2);
   for (int i = 0; i < n.num_inputs(); ++i)
-    if (takes_samples(i)) n.set_operand(i, joined_to(n, i, rank_of(i), both));
+    if (takes_samples(i)) n.set_operand(i, flattened_to(n, i, rank_of(i), both));
   const BatchEmit after = n.after();
   for (int i = 0; i < n.num_outputs(); ++i)
-    if (is_output_read(n.node(), i)) n.become(i, after.parted(n.node().output(i), both), Form::kLeading);
+    if (is_output_read(n.node(), i)) n.become(i, after.unflattened(n.node().output(i), both), Form::kLeading);
 }
 
 }  // namespace

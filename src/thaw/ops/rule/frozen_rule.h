@@ -1,6 +1,6 @@
 // How a frozen size shows at an operator, and how it is written back: the two rules behind frozen/ and fix/.
 //
-// Both see a model with the sizes that its inputs are thought to have had when it was frozen (the hints).
+// Both see a model with the sizes that its inputs are thought to have had when it was frozen (the assumed sizes).
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ struct Meeting {
 // A node of a model with its frozen sizes thawed: facts are what they were meant to be.
 class ThawedView : public NodeView {
  public:
-  virtual const dim::Assignment& hints()
+  virtual const dim::Assignment& assumed_sizes()
       const = 0;  // symbols at the sizes that the model was frozen at, as far as known
 };
 
@@ -57,7 +57,7 @@ class FrozenContext : public ThawedView {
   // A number that the size may have been when the model was frozen, by what the node says: nothing by itself, and evidence beside
   // an output that is declared to have the size, and has the number.
   virtual void suspect(dim::Dim size, int64_t value) = 0;
-  // An equation that helps to solve for the hints, and need not hold for the node to run.
+  // An equation that helps to solve for the assumed sizes, and need not hold for the node to run.
   virtual void suggest(dim::Dim a, dim::Dim b, std::string_view what) = 0;
 };
 

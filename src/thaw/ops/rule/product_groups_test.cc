@@ -65,10 +65,10 @@ TEST(CommonFactors, AreThoseThatDivideBoth) {
   ASSERT_TRUE(factors);
   EXPECT_EQ(factors->axes, (std::vector<size_t>{0, 1, 1, 1}));
   EXPECT_EQ(factors->of_out, (std::vector<std::vector<size_t>>{{0}, {1}, {}, {2}, {3}}));
-  const auto joined = common_factors({n, h, 6}, {n * h, 2, 3});
-  ASSERT_TRUE(joined);
-  EXPECT_EQ(joined->axes, (std::vector<size_t>{0, 1, 2, 2}));
-  EXPECT_EQ(joined->of_out, (std::vector<std::vector<size_t>>{{0, 1}, {2}, {3}}));
+  const auto common = common_factors({n, h, 6}, {n * h, 2, 3});
+  ASSERT_TRUE(common);
+  EXPECT_EQ(common->axes, (std::vector<size_t>{0, 1, 2, 2}));
+  EXPECT_EQ(common->of_out, (std::vector<std::vector<size_t>>{{0, 1}, {2}, {3}}));
   EXPECT_FALSE(common_factors({n, h}, {h, n}));
   EXPECT_FALSE(common_factors({n, 6}, {n, 4, 2}));
   EXPECT_FALSE(common_factors({dim::Dim()}, {n}));

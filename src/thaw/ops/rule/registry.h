@@ -50,15 +50,15 @@ struct Operator {
   RangeRule range = nullptr;   // of the integers that it gives
   OperandRoles operands = {};  // none: all data
   std::vector<AttributeRole> attributes = {};
-  Axes axes = {};                                  // by default, of what is elementwise: kBroadcastAxes
-  Batch batch = {};                                // by default, of what has axes: batch_by_axes
-  FrozenRule frozen = nullptr;                     // how a frozen size shows at it, beyond the obligations of its rule
-  SizeRule sizes = nullptr;                        // what its size operands must be; by default the output's shape
-  BodyRule bodies = nullptr;                       // of what runs graphs
-  RoundsRule rounds = nullptr;                     // of the same
-  FlopRule flops = nullptr;                        // by default, by the class: rule/cost.h
-  RewordingRule newer = nullptr, older = nullptr;  // what means something else in a newer or older opset
-  RewordingRule standard = nullptr;                // of what is not ONNX's: the operators of ai.onnx that it stands for
+  Axes axes = {};                                // by default, of what is elementwise: kBroadcastAxes
+  Batch batch = {};                              // by default, of what has axes: batch_by_axes
+  FrozenRule frozen = nullptr;                   // how a frozen size shows at it, beyond the obligations of its rule
+  SizeRule sizes = nullptr;                      // what its size operands must be; by default the output's shape
+  BodyRule bodies = nullptr;                     // of what runs graphs
+  RoundsRule rounds = nullptr;                   // of the same
+  FlopRule flops = nullptr;                      // by default, by the class: rule/cost.h
+  AdapterRule newer = nullptr, older = nullptr;  // what means something else in a newer or older opset
+  AdapterRule standard = nullptr;                // of what is not ONNX's: the operators of ai.onnx that it stands for
   Evaluation evaluation = Evaluation::kByRunning;
   bool deterministic = true;  // false for RandomNormal, Dropout in training, …
   NoiseRule noise = nullptr;  // of what draws numbers

@@ -58,15 +58,15 @@ constexpr bool holds_size(Role role) {
 // Whether nothing that is computed from the operand's numbers reaches the outputs.
 constexpr bool is_unread(Role role) { return role == Role::kShapeOnly || role == Role::kTypeOnly; }
 
-// The roles of an operator's operands in order; the last one stands for all that follow, or the last few do in turn.
+// The roles of an operator's operands in order; the last one stands for all that follow, or the last few repeat.
 class OperandRoles {
  public:
   OperandRoles() = default;
-  OperandRoles(std::initializer_list<Role> roles, size_t in_turn = 1) : roles_(roles), in_turn_(in_turn) {}
+  OperandRoles(std::initializer_list<Role> roles, size_t repeating = 1) : roles_(roles), repeating_(repeating) {}
   Role operator[](int i) const {
     if (roles_.empty()) return Role::kData;
-    const auto at = static_cast<size_t>(i), before = roles_.size() - in_turn_;
-    return at < roles_.size() ? roles_[at] : roles_[before + (at - before) % in_turn_];
+    const auto at = static_cast<size_t>(i), before = roles_.size() - repeating_;
+    return at < roles_.size() ? roles_[at] : roles_[before + (at - before) % repeating_];
   }
   size_t size() const { return roles_.size(); }
   // The first operand of a role; -1 where there is none.
@@ -78,7 +78,7 @@ class OperandRoles {
 
  private:
   std::vector<Role> roles_;
-  size_t in_turn_ = 1;
+  size_t repeating_ = 1;
 };
 
 // An attribute that is no setting: axes, and the lists that older opsets have as attributes.

@@ -7,7 +7,7 @@ namespace thaw::ops {
 namespace {
 
 template <typename List, typename Text>
-std::string joined(const List& list, Text text) {
+std::string comma_list(const List& list, Text text) {
   std::string out;
   for (const auto& item : list) out += (out.empty() ? "" : ", ") + text(item);
   return out;
@@ -35,12 +35,12 @@ const Fact& RuleModel::output(int i) {
 
 std::string RuleModel::dims(int i) {
   const Fact& fact = output(i);
-  return fact.shape ? joined(*fact.shape, dim::to_string) : "rank ?";
+  return fact.shape ? comma_list(*fact.shape, dim::to_string) : "rank ?";
 }
 
 std::string RuleModel::elements(int i) {
   const Fact& fact = output(i);
-  return fact.elements ? joined(*fact.elements, element_text) : "none";
+  return fact.elements ? comma_list(*fact.elements, element_text) : "none";
 }
 
 std::string RuleModel::obligations() {

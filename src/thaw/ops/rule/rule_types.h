@@ -77,9 +77,9 @@ using RoundsRule = dim::Dim (*)(NodeView&, const ir::Graph&);
 // output, of what is reduced an element of the operand. Unknown where sizes are.
 using FlopRule = dim::Dim (*)(NodeView&);
 
-// rewording.h: what it must become to mean the same in another opset. Throws NoEqual.
-class Rewording;
-using RewordingRule = void (*)(Rewording&);
+// adapter.h: what it must become to mean the same in another opset. Throws NoEqual.
+class AdapterContext;
+using AdapterRule = void (*)(AdapterContext&);
 
 // Of what draws numbers: numbers of the node's distribution, in its shape and `type`, by their places alone; others
 // for another `salt`, which is small and not negative. Throws CannotWrite (emit.h) where the opset has no operators

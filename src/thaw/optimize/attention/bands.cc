@@ -314,7 +314,7 @@ std::optional<Band> kept_band(const FoundMask& mask, Placed x) {
 }
 
 // The band in which query i sees key j, of one in which key i is seen by query j.
-Band turned(const Band& band) {
+Band transposed(const Band& band) {
   const auto negated = [](std::optional<int64_t> limit) { return limit ? std::optional(-*limit) : std::nullopt; };
   return {.low = negated(band.high), .high = negated(band.low)};
 }
@@ -337,7 +337,7 @@ std::optional<Band> band_of(const std::vector<FoundMask>& masks, const FoundHead
     const auto placed = reader.read(mask.value);
     const auto band = placed ? kept_band(mask, *placed) : std::nullopt;
     if (!band) return std::nullopt;
-    all = both(all, mask.has_keys_first ? turned(*band) : *band);
+    all = both(all, mask.has_keys_first ? transposed(*band) : *band);
   }
   return all;
 }

@@ -29,7 +29,7 @@ WrittenAttention grouped_attention(const FoundAttention& found, const ops::Emit&
   };
   ir::Value *query = packed(heads.query, heads.heads), *value = packed(heads.value, heads.kv_heads);
   // All samples are as long as there are positions: the last key of each is the one before. Sizes are those of the values, as
-  // queries may be turned inside the operator.
+  // queries may be transposed inside the operator.
   ir::Value *sizes = at.shape(value), *batch = at.slice(sizes, 0, 1), *total = at.slice(sizes, 1, 2);
   ir::Value* last = at.emit("Expand", {at.sub(total, at.list({1})), batch});
   rewrite::NodeSpec spec{.op = kGroupQuery,
@@ -45,8 +45,8 @@ WrittenAttention grouped_attention(const FoundAttention& found, const ops::Emit&
     spec.inputs.insert(spec.inputs.end(), {nullptr, nullptr, nullptr, mask.value});
   }
   const Shaped& q = heads.query;
-  ir::Value* joined = rewrite::emit_node(at, std::move(spec)).front();
-  const Shaped split{at.reshape(joined, at.list({0, 0, heads.heads, heads.width})),
+  ir::Value* merged = rewrite::emit_node(at, std::move(spec)).front();
+  const Shaped split{at.reshape(merged, at.list({0, 0, heads.heads, heads.width})),
                      {q.dim(0), q.dim(2), heads.heads, heads.width},
                      q.dtype};
   return {transposed(at, split, {0, 2, 1, 3})};

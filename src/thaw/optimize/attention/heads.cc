@@ -22,46 +22,46 @@ class HeadsFinder {
   HeadsFinder(const infer::Inference& facts, const ops::Emit& at, std::string& why)
       : facts_(facts), at_(at), why_(why) {}
 
-  std::optional<FoundHeads> find(const Shaped& query, const Shaped& turned_key, const Shaped& value,
+  std::optional<FoundHeads> find(const Shaped& query, const Shaped& transposed_key, const Shaped& value,
                                  bool merges_heads) {
-    if (query.rank() != turned_key.rank() || query.rank() != value.rank()) return std::nullopt;
+    if (query.rank() != transposed_key.rank() || query.rank() != value.rank()) return std::nullopt;
     FoundHeads found;
     found.query = query;
     found.value = value;
     bool fits = false;
     if (query.rank() == 3) {
-      fits = (merges_heads && merged(found, turned_key)) || plain(found, turned_key);
+      fits = (merges_heads && merged(found, transposed_key)) || plain(found, transposed_key);
     } else if (query.rank() == 4) {
-      fits = four(found, turned_key);
+      fits = four(found, transposed_key);
     } else if (query.rank() == 5) {
-      fits = grouped(found, turned_key);
+      fits = grouped(found, transposed_key);
     }
     if (!fits || !take_widths(found) || !is_one_attention(found)) return std::nullopt;
     return found;
   }
 
  private:
-  Shaped untransposed(const Shaped& turned) const {
+  Shaped untransposed(const Shaped& x) const {
     std::vector<int64_t> permutation;
-    for (int axis = 0; axis < turned.rank(); ++axis) permutation.push_back(axis);
+    for (int axis = 0; axis < x.rank(); ++axis) permutation.push_back(axis);
     std::swap(permutation[permutation.size() - 2], permutation[permutation.size() - 1]);
-    return transposed(at_, turned, permutation);
+    return transposed(at_, x, permutation);
   }
 
-  bool plain(FoundHeads& found, const Shaped& turned_key) {
-    found.key = untransposed(turned_key);
-    // Behind a Transpose the positions stand first, and heads beside each other; else nothing needs to be turned.
+  bool plain(FoundHeads& found, const Shaped& transposed_key) {
+    found.key = untransposed(transposed_key);
+    // Behind a Transpose the positions stand first, and heads beside each other; else nothing needs to be transposed.
     const auto heads = producer_of(found.query.value, "Transpose") ? found.query.dim(0).constant() : std::nullopt;
     found.view = found.result = heads ? HeadsView::kHeadsFirst : HeadsView::kBatchFirst;
     found.heads = found.kv_heads = heads.value_or(1);
     return dim::same(found.query.dim(0), found.key.dim(0)) && dim::same(found.query.dim(0), found.value.dim(0));
   }
 
-  bool merged(FoundHeads& found, const Shaped& turned_key) {
+  bool merged(FoundHeads& found, const Shaped& transposed_key) {
     const auto query = unmerged(found.query, facts_), value = unmerged(found.value, facts_);
-    std::optional<Shaped> key = unmerged(untransposed(turned_key), facts_);
+    std::optional<Shaped> key = unmerged(untransposed(transposed_key), facts_);
     if (!key)
-      if (const auto turned = unmerged(turned_key, facts_)) key = untransposed(*turned);
+      if (const auto transposed = unmerged(transposed_key, facts_)) key = untransposed(*transposed);
     if (!query || !key || !value) return false;
     const auto heads = query->dim(1).constant();
     if (!heads || !key->dim(1).is_constant(*heads) || !value->dim(1).is_constant(*heads)) return false;
@@ -74,8 +74,8 @@ class HeadsFinder {
     return true;
   }
 
-  bool four(FoundHeads& found, const Shaped& turned_key) {
-    found.key = untransposed(turned_key);
+  bool four(FoundHeads& found, const Shaped& transposed_key) {
+    found.key = untransposed(transposed_key);
     const auto heads = found.query.dim(1).constant(), of_keys = found.key.dim(1).constant();
     const auto of_values = found.value.dim(1).constant();
     if (!heads || !of_keys || !of_values) {
@@ -118,8 +118,8 @@ class HeadsFinder {
   }
 
   // [batch, kv heads, group, positions, width]; keys and values have one for the group, or one each.
-  bool grouped(FoundHeads& found, const Shaped& turned_key) {
-    const Shaped key = untransposed(turned_key);
+  bool grouped(FoundHeads& found, const Shaped& transposed_key) {
+    const Shaped key = untransposed(transposed_key);
     const auto kv_heads = found.query.dim(1).constant(), group = found.query.dim(2).constant();
     if (!kv_heads || !group || !key.dim(1).is_constant(*kv_heads) || !found.value.dim(1).is_constant(*kv_heads))
       return false;
@@ -136,9 +136,9 @@ class HeadsFinder {
 
   Shaped with_heads(const Shaped& x, int64_t heads) const {
     const auto width = x.dim(4).constant();
-    const ir::Node* turned = producer_of(x.value, "Transpose");
-    if (turned && std::ranges::equal(turned->attribute_ints("perm"), std::vector<int64_t>{0, 2, 3, 1, 4})) {
-      const Shaped positions_first{turned->input(0), {}, x.dtype};
+    const ir::Node* transpose = producer_of(x.value, "Transpose");
+    if (transpose && std::ranges::equal(transpose->attribute_ints("perm"), std::vector<int64_t>{0, 2, 3, 1, 4})) {
+      const Shaped positions_first{transpose->input(0), {}, x.dtype};
       return transposed(
           at_, reshaped(at_, positions_first, {0, 0, heads, width.value_or(0)}, {x.dim(0), x.dim(3), heads, x.dim(4)}),
           {0, 2, 1, 3});
@@ -233,8 +233,8 @@ std::optional<FoundHeads> find_heads(const FoundScores& scores, const MatrixProd
     plain.dtype = facts.fact(plain.value).dtype;
     return plain.dtype == ir::DataType::kUndefined ? x : plain;
   };
-  const Shaped query = operand(scores.product.left), turned_key = operand(scores.product.right);
-  auto found = HeadsFinder(facts, at, why).find(query, turned_key, values.right, merges_heads);
+  const Shaped query = operand(scores.product.left), transposed_key = operand(scores.product.right);
+  auto found = HeadsFinder(facts, at, why).find(query, transposed_key, values.right, merges_heads);
   if (!found) return std::nullopt;
   found->query = unscaled(found->query, scale, facts, at);
   found->scale = scale;

@@ -71,10 +71,10 @@ class MaskWriter {
       target.push_back(*size);
     }
     if (!dim::same(mask.dim(1), windows)) return std::nullopt;
-    const ir::Node* turned = producer_of(heads_.query.value, "Transpose");
+    const ir::Node* transposed = producer_of(heads_.query.value, "Transpose");
     const bool keeps_batch =
-        turned && !turned->attribute_ints("perm").empty() && turned->attribute_ints("perm")[0] == 0;
-    ir::Value* batch = at_.slice(at_.shape(keeps_batch ? turned->input(0) : heads_.query.value), 0, 1);
+        transposed && !transposed->attribute_ints("perm").empty() && transposed->attribute_ints("perm")[0] == 0;
+    ir::Value* batch = at_.slice(at_.shape(keeps_batch ? transposed->input(0) : heads_.query.value), 0, 1);
     ir::Value* images = at_.div(batch, at_.list({*windows.constant()}));
     ir::Value* all = at_.emit("Expand", {mask.value, at_.concat({images, at_.list({1, 1, 1, 1})}, 0)});
     return reshaped(at_, {all, {}, mask.dtype}, target, {heads_.batch(), mask.dim(2), mask.dim(3), mask.dim(4)});

@@ -8,7 +8,7 @@ namespace thaw::optimizing {
 namespace {
 
 // One place along an axis of a Transpose: Gather of a number, or a part of a Split of ones and a Squeeze.
-struct TurnedPart {
+struct TransposedPart {
   const ir::Node* transpose = nullptr;
   int64_t axis = 0, place = 0;  // of the Transpose's result
 };
@@ -22,8 +22,8 @@ std::optional<int64_t> one_axis(const ir::Node& node) {
   return given.size() == 1 ? std::optional(given.front()) : std::nullopt;
 }
 
-std::optional<TurnedPart> turned_part(const Shaped& x) {
-  TurnedPart part;
+std::optional<TransposedPart> transposed_part(const Shaped& x) {
+  TransposedPart part;
   const int64_t rank = x.rank() + 1;
   if (const ir::Node* gather = producer_of(x.value, "Gather")) {
     const ir::Tensor* place = constant_of(gather->input(1));
@@ -52,14 +52,14 @@ std::optional<TurnedPart> turned_part(const Shaped& x) {
 }  // namespace
 
 bool has_positions_first(const Shaped& x) {
-  // Of one batch whose axis was put before heads that were turned: the Transpose moves behind that.
+  // Of one batch whose axis was put before heads that were transposed: the Transpose moves behind that.
   const ir::Node* batched = producer_of(x.value, "Unsqueeze");
-  return producer_of(x.value, "Transpose") || turned_part(x) ||
+  return producer_of(x.value, "Transpose") || transposed_part(x) ||
          (batched && producer_of(batched->input(0), "Transpose"));
 }
 
 ir::Value* with_positions_first(const ops::Emit& at, const Shaped& x) {
-  const auto part = turned_part(x);
+  const auto part = transposed_part(x);
   if (!part) return transposed(at, x, {0, 2, 1, 3}).value;
   // The part of what was transposed; then its other axes, in the places that they have there.
   const auto permutation = part->transpose->attribute_ints("perm");

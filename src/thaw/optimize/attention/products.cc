@@ -80,8 +80,8 @@ std::optional<MatrixProduct> einsum(const ir::Node& node, const infer::Inference
   }
   MatrixProduct product{transposed(at, *left, places(of_both + of_left + summed, of_first)),
                         transposed(at, *right, places(of_both + summed + of_right, of_second))};
-  product.turned = places(letters->result, of_both + of_left + of_right);
-  if (std::ranges::is_sorted(product.turned)) product.turned.clear();
+  product.transposed = places(letters->result, of_both + of_left + of_right);
+  if (std::ranges::is_sorted(product.transposed)) product.transposed.clear();
   return product;
 }
 

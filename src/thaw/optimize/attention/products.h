@@ -9,11 +9,11 @@
 
 namespace thaw::optimizing {
 
-// scale * left right, with the axes before the last two in their places; then its axes `turned`, where there are any.
+// scale * left right, with the axes before the last two in their places; then its axes `transposed`, where there are any.
 struct MatrixProduct {
   Shaped left, right;  // [..., m, k], [..., k, n]
   double scale = 1;
-  std::vector<int64_t> turned = {};
+  std::vector<int64_t> transposed = {};
 };
 
 // Of the last two axes; a Transpose says nothing of its permutation where it turns all axes round.

@@ -29,15 +29,15 @@ std::optional<Shaped> spread_along(const Shaped& x, int axis, const infer::Infer
 }
 
 // Reshape of [..., heads, group, ...], of which the group was spread.
-std::optional<Shaped> joined_groups(const Shaped& x, int axis, const infer::Inference& facts, const ops::Emit& at) {
+std::optional<Shaped> merged_groups(const Shaped& x, int axis, const infer::Inference& facts, const ops::Emit& at) {
   const ir::Node* reshape = producer_of(x.value, "Reshape");
   const auto apart = reshape ? shaped(reshape->input(0), facts) : std::nullopt;
   if (!apart || apart->rank() != x.rank() + 1 || !apart->dim(axis).is_constant() || !apart->dim(axis + 1).is_constant())
     return std::nullopt;
-  Shaped joined = *apart;
-  joined.dims.erase(joined.dims.begin() + axis + 1);
-  joined.dims[static_cast<size_t>(axis)] = x.dim(axis);
-  if (!are_alike_but_at(joined, x, axis)) return std::nullopt;
+  Shaped merged = *apart;
+  merged.dims.erase(merged.dims.begin() + axis + 1);
+  merged.dims[static_cast<size_t>(axis)] = x.dim(axis);
+  if (!are_alike_but_at(merged, x, axis)) return std::nullopt;
   const auto from = spread_along(*apart, axis + 1, facts);
   if (!from) return std::nullopt;
   // Before the axis was made, where that is what the node does.
@@ -80,7 +80,7 @@ std::optional<Shaped> without_repeats(const Shaped& x, int axis, const infer::In
     const auto from = without_repeats(*before, static_cast<int>(permutation[static_cast<size_t>(axis)]), facts, at);
     return from ? std::optional(transposed(at, *from, permutation)) : std::nullopt;
   }
-  if (auto from = joined_groups(x, axis, facts, at)) return from;
+  if (auto from = merged_groups(x, axis, facts, at)) return from;
   if (auto from = gathered(x, axis, facts)) return from;
   return x.dim(axis).is_constant(1) ? std::nullopt : spread_along(x, axis, facts);
 }

@@ -17,8 +17,8 @@ namespace thaw::optimizing {
 namespace {
 
 constexpr std::string_view kTurnsHeads = "RotaryEmbedding";
-constexpr int kPastKeys = 3, kCosCache = 7;         // operands of GroupQueryAttention
-constexpr int64_t kAngles = 8, kTurnedWidths = 16;  // the kernel takes multiples of so many
+constexpr int kPastKeys = 3, kCosCache = 7;             // operands of GroupQueryAttention
+constexpr int64_t kAngles = 8, kTransposedWidths = 16;  // the kernel takes multiples of so many
 
 const ir::Node* rotary_of(const ir::Value* value) {
   const ir::Node* node = value ? value->producer() : nullptr;
@@ -81,11 +81,12 @@ class RotatedQueries {
     if (query.rank() != 3 || cos.rank() != 2) return false;
     if (rotary.attribute_int("is_packed_batching", 0) != 0 || rotary.attribute_float("scale", 1) != 1) return false;
     const auto hidden = query.dim(2).constant(), angles = cos.dim(1).constant();
-    const int64_t heads = node.attribute_int("num_heads", 0), turned = rotary.attribute_int("rotary_embedding_dim", 0);
-    if (!hidden || !angles || heads <= 0 || (turned != 0 && turned != 2 * *angles)) return false;
+    const int64_t heads = node.attribute_int("num_heads", 0),
+                  transposed = rotary.attribute_int("rotary_embedding_dim", 0);
+    if (!hidden || !angles || heads <= 0 || (transposed != 0 && transposed != 2 * *angles)) return false;
     const int64_t width = *hidden / heads;
-    return *angles % kAngles == 0 && width % kTurnedWidths == 0 && 2 * *angles <= width &&
-           (turned != 0 || 2 * *angles == width);
+    return *angles % kAngles == 0 && width % kTransposedWidths == 0 && 2 * *angles <= width &&
+           (transposed != 0 || 2 * *angles == width);
   }
 
   ir::Model& model_;

@@ -150,7 +150,7 @@ class ScoresReader {
       found_.is_reshaped = true;
       return follow(node->input(0), factor);
     }
-    if (op == "Transpose") return take_turned_product(*node, value, factor);
+    if (op == "Transpose") return take_transposed_product(*node, value, factor);
     if (op == "Mul") return follow_product(*node, factor);
     if (op == "Div") {
       const auto by = scalar_of(node->input(1), facts_);
@@ -179,7 +179,7 @@ class ScoresReader {
 
   bool take_product(const ir::Node& node, ir::Value* value, double factor) {
     auto product = matrix_product(node, facts_, at_);
-    if (!product || !product->turned.empty()) return false;
+    if (!product || !product->transposed.empty()) return false;
     found_.product = *product;
     found_.first = value;
     found_.scale = factor * product->scale * (found_.softcap > 0 ? found_.softcap : 1);
@@ -187,7 +187,7 @@ class ScoresReader {
   }
 
   // (k q^T)^T is q k^T.
-  bool take_turned_product(const ir::Node& transpose, ir::Value* value, double factor) {
+  bool take_transposed_product(const ir::Node& transpose, ir::Value* value, double factor) {
     ir::Value* inner = transpose.input(0);
     const ir::Node* node = inner ? inner->producer() : nullptr;
     const auto given = transpose.attribute_ints("perm");

@@ -23,7 +23,7 @@ struct FoundMask {
 };
 
 struct FoundScores {
-  MatrixProduct product;       // of q and the turned k
+  MatrixProduct product;       // of q and the transposed k
   ir::Value* first = nullptr;  // its result
   double scale = 1;
   double softcap = 0;  // c * tanh(scores / c), to which masks are added; 0: none
@@ -41,7 +41,7 @@ struct FoundWeights {
   bool lacks_last = false;  // without the last of what the softmax gives
 };
 
-// Which axis of the weights the softmax goes along: the last, or the one before of weights that are turned, keys first.
+// Which axis of the weights the softmax goes along: the last, or the one before of weights that are transposed, keys first.
 enum class WeightsAlong : uint8_t { kRows, kColumns };
 
 // What is between is read once.

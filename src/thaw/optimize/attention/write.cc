@@ -64,8 +64,8 @@ class MultiHeadWriter {
       spec.outputs = {true, true, true};
     }
     const std::vector<ir::Value*> made = rewrite::emit_node(at_, std::move(spec));
-    ir::Value* joined = group_ > 1 ? unfolded(made.front()) : made.front();
-    WrittenAttention written{with_heads(guarded(at_, found_, joined))};
+    ir::Value* merged = group_ > 1 ? unfolded(made.front()) : made.front();
+    WrittenAttention written{with_heads(guarded(at_, found_, merged))};
     if (found_.cache) {
       written.keys = made[1];
       written.values = made[2];
@@ -84,9 +84,9 @@ class MultiHeadWriter {
   // Where as many as there are queries stand: of folded ones a group's stand there.
   Counted queries_of(ir::Value* query) const {
     if (group_ == 1) return {query, 1};
-    const ir::Node* turned = producer_of(heads_.query.value, "Transpose");
-    const auto given = turned ? turned->attribute_ints("perm") : std::span<const int64_t>{};
-    return given.size() == 4 ? Counted{turned->input(0), given[2]} : Counted{heads_.query.value, 2};
+    const ir::Node* transposed = producer_of(heads_.query.value, "Transpose");
+    const auto given = transposed ? transposed->attribute_ints("perm") : std::span<const int64_t>{};
+    return given.size() == 4 ? Counted{transposed->input(0), given[2]} : Counted{heads_.query.value, 2};
   }
 
   // [batch, group * queries, kv heads * width] of [batch, kv heads * group, queries, width].
@@ -96,8 +96,8 @@ class MultiHeadWriter {
     return at_.reshape(at_.transpose(apart, {0, 3, 1, 2, 4}), at_.list({0, -1, kernel_heads_ * heads_.width}));
   }
 
-  ir::Value* unfolded(ir::Value* joined) const {
-    ir::Value* apart = at_.reshape(joined, at_.list({0, group_, -1, kernel_heads_, heads_.value_width}));
+  ir::Value* unfolded(ir::Value* merged) const {
+    ir::Value* apart = at_.reshape(merged, at_.list({0, group_, -1, kernel_heads_, heads_.value_width}));
     return at_.reshape(at_.transpose(apart, {0, 2, 3, 1, 4}), at_.list({0, 0, heads_.heads * heads_.value_width}));
   }
 
@@ -125,17 +125,17 @@ class MultiHeadWriter {
   }
 
   // The heads an axis again: what joins them after attention takes that back.
-  Shaped with_heads(ir::Value* joined) const {
+  Shaped with_heads(ir::Value* merged) const {
     const Shaped& q = heads_.query;
     const int64_t width = heads_.value_width;
-    if (heads_.view == HeadsView::kBatchFirst) return {joined, {q.dim(0), q.dim(1), width}, q.dtype};
+    if (heads_.view == HeadsView::kBatchFirst) return {merged, {q.dim(0), q.dim(1), width}, q.dtype};
     if (heads_.view == HeadsView::kHeadsFirst) {
       const Shaped split{
-          at_.reshape(joined, at_.list({-1, heads_.heads, width})), {q.dim(1), heads_.heads, width}, q.dtype};
+          at_.reshape(merged, at_.list({-1, heads_.heads, width})), {q.dim(1), heads_.heads, width}, q.dtype};
       return transposed(at_, split, {1, 0, 2});
     }
     const Shaped split{
-        at_.reshape(joined, at_.list({0, 0, heads_.heads, width})), {q.dim(0), q.dim(2), heads_.heads, width}, q.dtype};
+        at_.reshape(merged, at_.list({0, 0, heads_.heads, width})), {q.dim(0), q.dim(2), heads_.heads, width}, q.dtype};
     return transposed(at_, split, {0, 2, 1, 3});
   }
 

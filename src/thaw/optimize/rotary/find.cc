@@ -44,7 +44,7 @@ class RotaryFinder {
     FoundRotary found;
     found.root = node.output(0);
     const std::string& op = node.op_type();
-    const bool fits = op == "Add" || op == "Sub" ? of_turned_whole(node, found)
+    const bool fits = op == "Add" || op == "Sub" ? of_rotated_whole(node, found)
                       : op == "Concat"           ? of_two_halves(node, found)
                                                  : op == "Reshape" && of_pairs(node, found);
     if (!fits || !has_angles(found)) return std::nullopt;
@@ -53,13 +53,13 @@ class RotaryFinder {
 
  private:
   // x cos + (-x2, x1) sin
-  bool of_turned_whole(const ir::Node& node, FoundRotary& found) {
+  bool of_rotated_whole(const ir::Node& node, FoundRotary& found) {
     const auto sum = two_products(node.output(0));
     if (!sum) return false;
     for (const size_t i : {size_t{0}, size_t{1}}) {
-      const SignedProduct &plain = (*sum)[i], &turned = (*sum)[1 - i];
-      if (plain.sign != 1 || turned.sign != 1) continue;
-      for (const auto& [rotated, sine] : {std::pair(turned.a, turned.b), std::pair(turned.b, turned.a)}) {
+      const SignedProduct &plain = (*sum)[i], &second = (*sum)[1 - i];
+      if (plain.sign != 1 || second.sign != 1) continue;
+      for (const auto& [rotated, sine] : {std::pair(second.a, second.b), std::pair(second.b, second.a)}) {
         ir::Value* x = whole_of_rotated(rotated, found);
         if (!x || (plain.a != x && plain.b != x)) continue;
         ir::Value* cosine = plain.a == x ? plain.b : plain.a;
@@ -125,7 +125,8 @@ class RotaryFinder {
     const size_t parts = node.inputs().size();
     if ((parts != 2 && parts != 3) || !is_last_axis(node)) return false;
     if (!take_halves(node.input(0), node.input(1), found)) return false;
-    return parts == 2 ? found.x.from_back(1).is_constant(found.turned) : take_pass(node.input(2), found.root, found);
+    return parts == 2 ? found.x.from_back(1).is_constant(found.rotary_dim)
+                      : take_pass(node.input(2), found.root, found);
   }
 
   bool of_pairs(const ir::Node& node, FoundRotary& found) {
@@ -153,7 +154,7 @@ class RotaryFinder {
         const bool agrees = (is((*plus)[0], x2, cosine) && is((*plus)[1], x1, sine)) ||
                             (is((*plus)[1], x2, cosine) && is((*plus)[0], x1, sine));
         if (agrees && take(half->of, cosine, sine, found)) {
-          found.turned = 2 * half->size;
+          found.rotary_dim = 2 * half->size;
           return true;
         }
       }
@@ -169,13 +170,13 @@ class RotaryFinder {
     found.x = *whole;
     found.cos = *cos;
     found.sin = *sin;
-    found.turned = *width;
+    found.rotary_dim = *width;
     return true;
   }
 
-  // Where the result is joined with places that do not turn, all of them are the operator's.
+  // Where the result is concatenated with places that do not turn, all of them are the operator's.
   bool take_rest(FoundRotary& found) {
-    const bool is_whole = found.x.from_back(1).is_constant(found.turned);
+    const bool is_whole = found.x.from_back(1).is_constant(found.rotary_dim);
     if (!is_read_once(*found.root)) return is_whole;
     const ir::Node* concat = found.root->uses().front().node;
     const bool joins = concat->op_type() == "Concat" && concat->domain().empty() && concat->inputs().size() == 2 &&
@@ -183,25 +184,25 @@ class RotaryFinder {
     return (joins && take_pass(concat->input(1), concat->output(0), found)) || is_whole;
   }
 
-  bool take_pass(ir::Value* pass, ir::Value* joined, FoundRotary& found) const {
+  bool take_pass(ir::Value* pass, ir::Value* concatenated, FoundRotary& found) const {
     const auto rest = part_of_last_axis(pass, facts_);
     // The first places of x turn, or x is itself the first places of what is wider.
-    const bool is_first = !found.x.from_back(1).is_constant(found.turned);
-    const auto turned = is_first
-                            ? std::optional(LastAxisPart{found.x.value, 0, found.turned, 1, rest ? rest->whole : 0})
-                            : part_of_last_axis(found.x.value, facts_);
-    const bool is_rest = turned && rest && turned->of == rest->of && turned->start == 0 && turned->step == 1 &&
-                         rest->step == 1 && rest->start == turned->size && rest->start + rest->size == rest->whole;
-    const auto whole = is_rest ? shaped(turned->of, facts_) : std::nullopt;
+    const bool is_first = !found.x.from_back(1).is_constant(found.rotary_dim);
+    const auto rotated =
+        is_first ? std::optional(LastAxisPart{found.x.value, 0, found.rotary_dim, 1, rest ? rest->whole : 0})
+                 : part_of_last_axis(found.x.value, facts_);
+    const bool is_rest = rotated && rest && rotated->of == rest->of && rotated->start == 0 && rotated->step == 1 &&
+                         rest->step == 1 && rest->start == rotated->size && rest->start + rest->size == rest->whole;
+    const auto whole = is_rest ? shaped(rotated->of, facts_) : std::nullopt;
     if (!whole) return false;
     found.x = *whole;
-    found.root = joined;
+    found.root = concatenated;
     return true;
   }
 
   // The angles are of positions: one for all heads.
   bool has_angles(FoundRotary& found) {
-    const int64_t angles = found.doubled ? found.turned : found.turned / 2;
+    const int64_t angles = found.doubled ? found.rotary_dim : found.rotary_dim / 2;
     const ir::DataType type = found.x.dtype;
     if ((type != ir::DataType::kFloat && type != ir::DataType::kFloat16 && type != ir::DataType::kBfloat16) ||
         found.cos.dtype != type || found.sin.dtype != type || found.cos.rank() > found.x.rank() ||

@@ -15,7 +15,7 @@ struct FoundRotary {
                               // without the batch
   Shaped cos, sin;            // half as wide as what turns, or, `doubled`, as wide
   bool doubled = false, interleaved = false, positions_first = false;
-  int64_t heads = 1, turned = 0;  // places of the width that turn: the first of them
+  int64_t heads = 1, rotary_dim = 0;  // places of the width that turn: the first of them
 };
 
 // The rotary embedding that a node is the last of; nullopt, and why where it nearly is one.

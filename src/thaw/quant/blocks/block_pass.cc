@@ -14,7 +14,7 @@
 namespace thaw::quantizing::blocks {
 namespace {
 
-constexpr int64_t kPieceWeights = int64_t{4} << 20;  // that are read before their memory is given back, about
+constexpr int64_t kChunkWeights = int64_t{4} << 20;  // that are read before their memory is given back, about
 constexpr int64_t kStripBytes = int64_t{32} << 20;   // of codes that columns of a weight stored by rows are gathered in
 constexpr int64_t kTilesOfTask = 64;
 
@@ -72,7 +72,7 @@ BlockPass::BlockPass(WeightMatrix weight, const BlockFormat& format, Layout layo
 
 bool BlockPass::has_whole_blocks() const {
   if (layout_ == Layout::kColumns) return true;
-  return weight_.turned() && weight_.k() % format_.block == 0 && (layout_ == Layout::kTable || !format_.symmetric);
+  return weight_.transposed() && weight_.k() % format_.block == 0 && (layout_ == Layout::kTable || !format_.symmetric);
 }
 
 void BlockPass::run(const ir::TensorSource::Sink& sink, Kept* kept) const {
@@ -88,7 +88,7 @@ void BlockPass::run(const ir::TensorSource::Sink& sink, Kept* kept) const {
   if (count == 0) return;
   if (!has_whole_blocks()) return run_as_stored(sink, kept);
   const auto mapped = weight_.mapped();
-  if (mapped && !weight_.turned()) return run_strips(*mapped, sink, kept);
+  if (mapped && !weight_.transposed()) return run_strips(*mapped, sink, kept);
   run_columns(sink, kept);
 }
 
@@ -96,7 +96,7 @@ void BlockPass::run(const ir::TensorSource::Sink& sink, Kept* kept) const {
 template <typename Emit>
 void BlockPass::quantize(const WeightMatrix::StoredRows& rows, Range range, bool words, Kept* kept, Emit emit) const {
   std::atomic<bool> finite = true;
-  const bool by_blocks = layout_ == Layout::kAsStored && !weight_.turned();
+  const bool by_blocks = layout_ == Layout::kAsStored && !weight_.transposed();
   const auto one = [&](int64_t group, int64_t block, Tile& tile, TileScales& scales, uint32_t* codes) {
     const int64_t first_n = range.first_n + group * kLanes;
     const int lanes = static_cast<int>(std::min<int64_t>(kLanes, range.last_n - first_n));
@@ -137,7 +137,7 @@ void BlockPass::quantize(const WeightMatrix::StoredRows& rows, Range range, bool
   // What lies together is read together: rows of a block beside each other, or blocks of the same columns.
   const int64_t groups = (range.last_n - range.first_n + kLanes - 1) / kLanes;
   const int64_t num_blocks = range.last_block - range.first_block;
-  const int64_t along = weight_.turned() ? num_blocks : groups, across = weight_.turned() ? groups : num_blocks;
+  const int64_t along = weight_.transposed() ? num_blocks : groups, across = weight_.transposed() ? groups : num_blocks;
   const int64_t parts = (along + kTilesOfTask - 1) / kTilesOfTask;
   tbb::parallel_for(int64_t{0}, across * parts, [&](int64_t task) {
     const auto tile = std::make_unique_for_overwrite<Tile>();
@@ -145,7 +145,7 @@ void BlockPass::quantize(const WeightMatrix::StoredRows& rows, Range range, bool
     alignas(64) uint32_t codes[kLargestBlock * kLanes / 4];
     const int64_t first = task % parts * kTilesOfTask, last = std::min(along, first + kTilesOfTask);
     for (int64_t i = first; i < last; ++i) {
-      if (weight_.turned())
+      if (weight_.transposed())
         one(task / parts, range.first_block + i, *tile, scales, codes);
       else
         one(i, range.first_block + task / parts, *tile, scales, codes);
@@ -169,29 +169,29 @@ void BlockPass::quantize_columns(const WeightMatrix::StoredRows& rows, Range ran
   });
 }
 
-// As the rows come. Those of a turned weight are columns; of another one all columns wait for their last block.
+// As the rows come. Those of a transposed weight are columns; of another one all columns wait for their last block.
 void BlockPass::run_columns(const ir::TensorSource::Sink& sink, Kept* kept) const {
   const int64_t n = weight_.n(), column_bytes = blocks_ * format_.block * format_.stored_bits() / 8;
-  const bool turned = weight_.turned();
-  const int64_t step = turned ? rounded_up(std::max<int64_t>(1, kPieceWeights / weight_.k()), kLanes)
-                              : rounded_up(std::max<int64_t>(1, kPieceWeights / n), format_.block);
-  const auto out = room_for<std::byte>((turned ? std::min(step, n) : n) * column_bytes);
+  const bool transposed = weight_.transposed();
+  const int64_t step = transposed ? rounded_up(std::max<int64_t>(1, kChunkWeights / weight_.k()), kLanes)
+                                  : rounded_up(std::max<int64_t>(1, kChunkWeights / n), format_.block);
+  const auto out = room_for<std::byte>((transposed ? std::min(step, n) : n) * column_bytes);
   weight_.for_rows(step, [&](int64_t first, int64_t last, const WeightMatrix::StoredRows& rows) {
-    if (!turned) {
+    if (!transposed) {
       const int64_t end = (last + format_.block - 1) / format_.block;
       return quantize_columns(rows, {0, n, first / format_.block, end}, kept, out.get());
     }
     quantize_columns(rows, {first, last, 0, blocks_}, kept, out.get());
     if (sink) sink({out.get(), static_cast<size_t>((last - first) * column_bytes)});
   });
-  if (!turned && sink) sink({out.get(), static_cast<size_t>(n * column_bytes)});
+  if (!transposed && sink) sink({out.get(), static_cast<size_t>(n * column_bytes)});
 }
 
-// Columns of a mapped weight that is stored by rows: as many at once as leaves long pieces of each row to read.
+// Columns of a mapped weight that is stored by rows: as many at once as leaves long chunks of each row to read.
 void BlockPass::run_strips(const WeightMatrix::StoredRows& rows, const ir::TensorSource::Sink& sink, Kept* kept) const {
   const int64_t k = weight_.k(), n = weight_.n(), column_bytes = blocks_ * format_.block * format_.stored_bits() / 8;
   const int64_t strip = std::min(n, rounded_up(std::max<int64_t>(1, kStripBytes / column_bytes), kLanes));
-  const int64_t band = std::max<int64_t>(1, kPieceWeights / (strip * format_.block));
+  const int64_t band = std::max<int64_t>(1, kChunkWeights / (strip * format_.block));
   const auto out = room_for<std::byte>(strip * column_bytes);
   for (int64_t first = 0; first < n; first += strip) {
     const int64_t last = std::min(n, first + strip);
@@ -206,20 +206,20 @@ void BlockPass::run_strips(const WeightMatrix::StoredRows& rows, const ir::Tenso
 
 void BlockPass::run_as_stored(const ir::TensorSource::Sink& sink, Kept* kept) const {
   const int64_t k = weight_.k(), n = weight_.n();
-  const bool turned = weight_.turned(), is_signed = signed_codes(format_, layout_);
-  // Rows of the tensor that a piece has; a piece of 16 rows or whole blocks ends at the end of a byte.
-  const int64_t rows = turned ? n : k, width = turned ? k : n, unit = turned ? kLanes : format_.block;
-  const int64_t step = rounded_up(std::max<int64_t>(1, kPieceWeights / width), unit);
+  const bool transposed = weight_.transposed(), is_signed = signed_codes(format_, layout_);
+  // Rows of the tensor that a chunk has; a chunk of 16 rows or whole blocks ends at the end of a byte.
+  const int64_t rows = transposed ? n : k, width = transposed ? k : n, unit = transposed ? kLanes : format_.block;
+  const int64_t step = rounded_up(std::max<int64_t>(1, kChunkWeights / width), unit);
   const auto codes = room_for<uint8_t>(std::min(step, rows) * width);
   const auto out = room_for<std::byte>((std::min(step, rows) * width * format_.stored_bits() + 7) / 8);
   weight_.for_rows(step, [&](int64_t first, int64_t last, const WeightMatrix::StoredRows& stored) {
-    const Range range = turned ? Range{first, last, 0, blocks_}
-                               : Range{0, n, first / format_.block, (last + format_.block - 1) / format_.block};
+    const Range range = transposed ? Range{first, last, 0, blocks_}
+                                   : Range{0, n, first / format_.block, (last + format_.block - 1) / format_.block};
     quantize(stored, range, false, kept, [&](int64_t column, int lanes, int64_t block, const uint32_t* made) {
       const auto* from = reinterpret_cast<const uint8_t*>(made);
       const int64_t first_k = block * format_.block, count = std::min(format_.block, k - first_k);
       for (int64_t i = 0; i < count; ++i) {
-        if (!turned) {
+        if (!transposed) {
           std::memcpy(codes.get() + (first_k + i - first) * n + column, from + i * kLanes, static_cast<size_t>(lanes));
         } else {
           for (int lane = 0; lane < lanes; ++lane)

@@ -31,7 +31,7 @@ std::string_view form_name(BlockForm form) {
 }
 
 BlockOperand operand_of(const StoredWeight& weight) {
-  return {.value = weight.value, .tensor = weight.tensor, .turned = weight.turned};
+  return {.value = weight.value, .tensor = weight.tensor, .transposed = weight.transposed};
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ RowScaling BlockWriter::scale_rows(std::span<ir::Node* const> nodes, const Block
     BlockRequest own = request;
     if (!is_candidate(*node) || ops::looks_up_rows(*node) || !examine(*node, own, operand).empty()) continue;
     products.push_back(node);
-    weights.emplace_back(*operand.tensor, operand.turned);
+    weights.emplace_back(*operand.tensor, operand.transposed);
   }
   if (products.empty()) return {};
   RowScaling rows = awq_scales(weights, request.format, *request.statistics, importance_of(*request.statistics));
@@ -121,7 +121,7 @@ std::string BlockWriter::examine(const ir::Node& node, BlockRequest& request, Bl
   const ops::WeightProduct product = *ops::weight_product(node);
   const StoredWeight weight = *weight_of(node);
   operand = operand_of(weight);
-  operand.behind_transpose = weight.turned != product.weight_is_turned;
+  operand.behind_transpose = weight.transposed != product.weight_is_transposed;
   if (std::string why = why_no_matrix(*operand.tensor); !why.empty()) return why;
   const ops::Fact& x = facts_.fact(node.input(product.x));
   if (x.dtype == DataType::kUndefined) return "the type of what its weight multiplies is not known";
@@ -134,7 +134,7 @@ std::string BlockWriter::examine(const ir::Node& node, BlockRequest& request, Bl
   if (method == BlockMethod::kGptq && !(request.statistics && request.statistics->has_products()))
     return "gptq needs samples of its inputs";
   if (method == BlockMethod::kAwq && !request.statistics) return "awq needs samples of its inputs";
-  if (method == BlockMethod::kAwq && product.x_is_turned) return "awq takes no input that is transposed";
+  if (method == BlockMethod::kAwq && product.x_is_transposed) return "awq takes no input that is transposed";
   request.format.scale_type = weight.type;
   return {};
 }
@@ -151,7 +151,7 @@ std::string BlockWriter::write_product(ir::Node& node, const BlockRequest& asked
   patch.emitter().set_origin(rewrite::name_of(node));
   const ops::Emit at = patch.before(&node);
   const WeightStore::Listed& listed = store_.for_product(operand, request, patch);
-  ir::Value* rows = product.x_is_turned ? at.transpose(node.input(product.x), {1, 0}) : node.input(product.x);
+  ir::Value* rows = product.x_is_transposed ? at.transpose(node.input(product.x), {1, 0}) : node.input(product.x);
   std::vector<ir::Value*> inputs{rows, listed.codes, listed.scales};
   if (listed.zeros) inputs.push_back(listed.zeros);
   ops::Attributes attributes{{"K", operand.k()},
@@ -223,7 +223,7 @@ void BlockWriter::replace(ir::Node& node, ir::Value* result, std::string_view op
 std::string BlockWriter::dequantize(ir::Node& node, int input, const BlockOperand& operand,
                                     const BlockRequest& request) {
   const bool is_of_two = request.format.bits == 2;
-  if (is_of_two && !operand.turned && operand.tensor->dims[1] % 4 != 0)
+  if (is_of_two && !operand.transposed && operand.tensor->dims[1] % 4 != 0)
     return "ONNX Runtime 1.31 computes wrong numbers where a row of its codes of 2 bits ends within a byte";
   model_.ir_version = std::max(model_.ir_version, is_of_two ? kVersionOfTwoBits : kVersionOfBlocks);
   rewrite::Patch patch(model_, {});
@@ -236,7 +236,7 @@ std::string BlockWriter::dequantize(ir::Node& node, int input, const BlockOperan
   std::vector<ir::Value*> inputs{stored.codes, stored.scales};
   if (stored.zeros) inputs.push_back(stored.zeros);
   ir::Value* weight = at.emit(ops::kDequantize, std::move(inputs),
-                              {{"axis", int64_t{operand.turned ? 1 : 0}}, {"block_size", request.format.block}});
+                              {{"axis", int64_t{operand.transposed ? 1 : 0}}, {"block_size", request.format.block}});
   if (operand.behind_transpose) weight = at.transpose(weight, {1, 0});
   changes_.made.push_back(
       {.kind = std::string(ops::kDequantize),

@@ -48,7 +48,7 @@ std::vector<double> sayable(int64_t k, int64_t n, int bits, int64_t block, bool 
   return weights;
 }
 
-std::vector<double> turned(const std::vector<double>& matrix, int64_t rows, int64_t columns) {
+std::vector<double> transposed(const std::vector<double>& matrix, int64_t rows, int64_t columns) {
   std::vector<double> result(matrix.size());
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)
@@ -107,7 +107,7 @@ struct Case {
   bool symmetric;
   BlockForm form = BlockForm::kMatMulNBits;
   DataType type = DataType::kFloat;
-  bool has_bias = false, x_is_turned = false, weight_is_turned = false;
+  bool has_bias = false, x_is_transposed = false, weight_is_transposed = false;
   float alpha = 1, beta = 1;
   bool behind_transpose = false;
 };
@@ -115,10 +115,10 @@ struct Case {
 std::unique_ptr<ir::Model> product_model(const Case& c) {
   ir::ModelBuilder m(c.bits == 2 ? 25 : 21);
   const std::vector<double> weights = sayable(c.k, c.n, c.bits, c.block, c.symmetric);
-  const bool is_turned = c.weight_is_turned != c.behind_transpose;
-  ir::Value* x = c.x_is_turned ? m.add_input("x", c.type, {c.k, "rows"}) : m.add_input("x", c.type, {"rows", c.k});
-  ir::Value* w = m.add_tensor(is_turned ? tensor("w", c.type, {c.n, c.k}, turned(weights, c.k, c.n))
-                                        : tensor("w", c.type, {c.k, c.n}, weights));
+  const bool is_transposed = c.weight_is_transposed != c.behind_transpose;
+  ir::Value* x = c.x_is_transposed ? m.add_input("x", c.type, {c.k, "rows"}) : m.add_input("x", c.type, {"rows", c.k});
+  ir::Value* w = m.add_tensor(is_transposed ? tensor("w", c.type, {c.n, c.k}, transposed(weights, c.k, c.n))
+                                            : tensor("w", c.type, {c.k, c.n}, weights));
   if (c.behind_transpose) w = m.add_node("Transpose", {w}, {{"perm", std::vector<int64_t>{1, 0}}});
   std::vector<ir::Value*> inputs{x, w};
   if (c.has_bias) inputs.push_back(m.add_tensor(tensor("b", c.type, {c.n}, input(c.n))));
@@ -126,8 +126,8 @@ std::unique_ptr<ir::Model> product_model(const Case& c) {
   if (std::string_view(c.op) == "Gemm")
     attributes = {{"alpha", c.alpha},
                   {"beta", c.beta},
-                  {"transA", int64_t{c.x_is_turned}},
-                  {"transB", int64_t{c.weight_is_turned}}};
+                  {"transA", int64_t{c.x_is_transposed}},
+                  {"transB", int64_t{c.weight_is_transposed}}};
   m.add_output(m.add_node(c.op, inputs, attributes), "y");
   return m.build();
 }
@@ -137,8 +137,8 @@ class Products : public testing::TestWithParam<Case> {};
 TEST_P(Products, AreTheSameInBlocks) {
   const Case& c = GetParam();
   const auto original = product_model(c);
-  const auto x =
-      Array::from_doubles(c.type, {c.x_is_turned ? c.k : kRows, c.x_is_turned ? kRows : c.k}, input(kRows * c.k));
+  const auto x = Array::from_doubles(c.type, {c.x_is_transposed ? c.k : kRows, c.x_is_transposed ? kRows : c.k},
+                                     input(kRows * c.k));
   const std::vector<double> expected = result_of(*original, x);
   for (const BlockMethod method : {BlockMethod::kRtn, BlockMethod::kSearch}) {
     const auto converted = ir::clone(*original);
@@ -205,7 +205,7 @@ std::unique_ptr<ir::Model> tied_model(int64_t width, bool product_first, int bit
   ir::ModelBuilder m(21);
   ir::Value* x = m.add_input("x", DataType::kInt64, {"batch", "length"});
   ir::Value* table = m.add_tensor(tensor("table", DataType::kFloat, {kWords, width},
-                                         turned(sayable(width, kWords, bits, 32, false), width, kWords)));
+                                         transposed(sayable(width, kWords, bits, 32, false), width, kWords)));
   ir::Value* back = product_first ? m.add_node("Transpose", {table}, {{"perm", std::vector<int64_t>{1, 0}}}) : nullptr;
   ir::Value* other =
       product_first
@@ -221,7 +221,7 @@ std::unique_ptr<ir::Model> tied_model(int64_t width, bool product_first, int bit
   return m.build();
 }
 
-// A weight that is made in pieces that end anywhere, as those of a checkpoint are.
+// A weight that is made in chunks that end anywhere, as those of a checkpoint are.
 class InPieces final : public ir::TensorSource {
  public:
   explicit InPieces(ir::Tensor tensor) : tensor_(std::move(tensor)), bytes_(tensor_.bytes()) {}
@@ -238,7 +238,7 @@ class InPieces final : public ir::TensorSource {
 std::vector<std::byte> bytes_of(const ir::Tensor& made) {
   std::vector<std::byte> bytes;
   made.source()->write(
-      [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
+      [&](std::span<const std::byte> chunk) { bytes.insert(bytes.end(), chunk.begin(), chunk.end()); });
   EXPECT_EQ(bytes.size(), made.num_bytes());
   return bytes;
 }
@@ -246,14 +246,14 @@ std::vector<std::byte> bytes_of(const ir::Tensor& made) {
 TEST(BlockWriter, AWeightThatIsMadeIsTheSameAsOneThatIsThere) {
   for (const Layout layout : {Layout::kColumns, Layout::kTable, Layout::kAsStored}) {
     for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{70, 40}, {64, 33}, {3000, 1500}}) {
-      for (const bool is_turned : {false, true}) {
-        if (layout == Layout::kTable && (!is_turned || columns % 2 != 0)) continue;
+      for (const bool is_transposed : {false, true}) {
+        if (layout == Layout::kTable && (!is_transposed || columns % 2 != 0)) continue;
         const ir::Tensor there = tensor("w", DataType::kFloat, {rows, columns}, input(rows * columns));
         const ir::Tensor made =
             ir::Tensor::made("w", DataType::kFloat, {rows, columns}, std::make_shared<InPieces>(there));
         const BlockFormat format{.symmetric = columns == 33};
-        const BlockTensors a = in_blocks(WeightMatrix(there, is_turned), format, layout, rtn);
-        const BlockTensors b = in_blocks(WeightMatrix(made, is_turned), format, layout, rtn);
+        const BlockTensors a = in_blocks(WeightMatrix(there, is_transposed), format, layout, rtn);
+        const BlockTensors b = in_blocks(WeightMatrix(made, is_transposed), format, layout, rtn);
         // Whatever is asked for first, and again.
         EXPECT_EQ(bytes_of(a.codes), bytes_of(b.codes));
         EXPECT_EQ(bytes_of(a.scales), bytes_of(b.scales));
@@ -301,8 +301,8 @@ TEST(BlockWriter, LookupsAreTheSame) {
     for (const auto& [width, symmetric] : {std::pair<int64_t, bool>{64, true}, {40, false}, {20, true}}) {
       ir::ModelBuilder m(21);
       ir::Value* x = m.add_input("x", DataType::kInt64, {"n"});
-      ir::Value* table = m.add_tensor(
-          tensor("table", DataType::kFloat, {19, width}, turned(sayable(width, 19, bits, 16, symmetric), width, 19)));
+      ir::Value* table = m.add_tensor(tensor("table", DataType::kFloat, {19, width},
+                                             transposed(sayable(width, 19, bits, 16, symmetric), width, 19)));
       m.add_output(m.add_node("Gather", {table, x}), "y");
       const auto original = m.build();
       const auto converted = ir::clone(*original);
@@ -370,14 +370,15 @@ TEST(BlockWriter, SaysWhyNot) {
 }
 
 TEST(BlockWriter, NanAndInfinityAreOneErrorThatNamesTheWeight) {
-  for (const bool is_turned : {false, true}) {
+  for (const bool is_transposed : {false, true}) {
     for (const float bad : {std::nanf(""), INFINITY}) {
       ir::ModelBuilder m(21);
       std::vector<float> weights(size_t{40} * 40, 0.5F);
       weights[1234] = bad;
       ir::Value* x = m.add_input("x", DataType::kFloat, {"rows", 40});
       m.add_output(
-          m.add_node("Gemm", {x, m.add_floats("lm_head", {40, 40}, weights)}, {{"transB", int64_t{is_turned}}}), "y");
+          m.add_node("Gemm", {x, m.add_floats("lm_head", {40, 40}, weights)}, {{"transB", int64_t{is_transposed}}}),
+          "y");
       const auto model = m.build();
       EXPECT_THAT(convert_candidates(*model, 4, {}).why, testing::ElementsAre(""));
       TempFolder folder;

@@ -48,7 +48,7 @@ TakingOrder taking_order(const ColumnStatistics& statistics, int64_t block) {
 // The upper factor U of the inverse Hessian, H^-1 = U^T U, in the order given; row j is divided by its diagonal, which
 // makes it what is taken off the places after j for an error of 1 at j.
 //
-// With the order turned round, H = L L^T gives it without an inverse: reading L^-1 from its end is U.
+// With the order reversed, H = L L^T gives it without an inverse: reading L^-1 from its end is U.
 std::vector<float> corrections(const ColumnStatistics& statistics, const std::vector<int64_t>& places) {
   const int64_t k = statistics.k();
   std::vector<double> factor(static_cast<size_t>(k * k));

@@ -11,7 +11,7 @@ class InputSigns {
   // Of the graph and of graphs inside it, by the operators' rules of magnitudes.
   explicit InputSigns(const ir::Graph& graph);
 
-  bool is_one_sided(const ir::Value* value) const { return made_.of(value).sign != ops::Sign::kAny; }
+  bool has_one_sign(const ir::Value* value) const { return made_.of(value).sign != ops::Sign::kAny; }
 
  private:
   class Context;

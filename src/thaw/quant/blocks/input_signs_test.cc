@@ -14,13 +14,13 @@ TEST(InputSigns, AreThoseOfWhatMakesAValueAndMovesIt) {
   ir::Value* moved = m.add_node("Transpose", {relu});
   ir::Value* sum = m.add_node("Add", {relu, m.add_node("Sigmoid", {x})});
   ir::Value* less = m.add_node("Sub", {relu, relu});
-  ir::Value* turned = m.add_node("Neg", {relu});
+  ir::Value* transposed = m.add_node("Neg", {relu});
   ir::Value* shifted = m.add_node("Add", {relu, x});
-  for (ir::Value* each : {moved, sum, less, turned, shifted}) m.add_output(each);
+  for (ir::Value* each : {moved, sum, less, transposed, shifted}) m.add_output(each);
   const auto model = m.build();
   const InputSigns signs(*model->graph);
-  for (const ir::Value* each : {relu, moved, sum, turned}) EXPECT_TRUE(signs.is_one_sided(each)) << each->name();
-  for (const ir::Value* each : {x, less, shifted}) EXPECT_FALSE(signs.is_one_sided(each)) << each->name();
+  for (const ir::Value* each : {relu, moved, sum, transposed}) EXPECT_TRUE(signs.has_one_sign(each)) << each->name();
+  for (const ir::Value* each : {x, less, shifted}) EXPECT_FALSE(signs.has_one_sign(each)) << each->name();
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ bool signed_codes(const BlockFormat& format, Layout layout) {
   return layout == Layout::kAsStored && format.symmetric && format.bits != 3;
 }
 
-AllDims dims_of(int64_t k, int64_t n, bool turned, const BlockFormat& format, Layout layout) {
+AllDims dims_of(int64_t k, int64_t n, bool transposed, const BlockFormat& format, Layout layout) {
   const int64_t blocks = (k + format.block - 1) / format.block, zero_bytes = (blocks * format.stored_bits() + 7) / 8;
   switch (layout) {
     case Layout::kColumns:
@@ -145,14 +145,14 @@ AllDims dims_of(int64_t k, int64_t n, bool turned, const BlockFormat& format, La
     case Layout::kTable:
       return {{n, k * format.stored_bits() / 8}, {n, blocks}, {n, zero_bytes}};
     default:
-      if (turned) return {{n, k}, {n, blocks}, {n, blocks}};
+      if (transposed) return {{n, k}, {n, blocks}, {n, blocks}};
       return {{k, n}, {blocks, n}, {blocks, n}};
   }
 }
 
 BlockTensors in_blocks(WeightMatrix weight, const BlockFormat& format, Layout layout, Method method,
                        Importance importance) {
-  const AllDims dims = dims_of(weight.k(), weight.n(), weight.turned(), format, layout);
+  const AllDims dims = dims_of(weight.k(), weight.n(), weight.transposed(), format, layout);
   const auto pass =
       std::make_shared<SharedPass>(BlockPass(std::move(weight), format, layout, method, std::move(importance)));
   const DataType type = codes_type(format, layout);
@@ -166,11 +166,11 @@ BlockTensors in_blocks(WeightMatrix weight, const BlockFormat& format, Layout la
   return result;
 }
 
-BlockTensors in_blocks(ChosenCodes chosen, int64_t k, int64_t n, bool turned, const BlockFormat& format,
+BlockTensors in_blocks(ChosenCodes chosen, int64_t k, int64_t n, bool transposed, const BlockFormat& format,
                        Layout layout) {
-  const AllDims dims = dims_of(k, n, turned, format, layout);
+  const AllDims dims = dims_of(k, n, transposed, format, layout);
   const int64_t blocks = (k + format.block - 1) / format.block, filled = blocks * format.block;
-  const bool by_blocks = layout == Layout::kAsStored && !turned;
+  const bool by_blocks = layout == Layout::kAsStored && !transposed;
   if (layout != Layout::kColumns) {
     std::vector<uint8_t> codes(static_cast<size_t>(k * n));
     for (int64_t column = 0; column < n; ++column)
@@ -193,7 +193,7 @@ BlockTensors in_blocks(ChosenCodes chosen, int64_t k, int64_t n, bool turned, co
   std::vector<std::byte> codes((chosen.codes.size() * static_cast<size_t>(bits) + 7) / 8), scales, zeros;
   pack_codes(chosen.codes, bits, static_cast<uint8_t>(is_signed ? format.middle() : 0), codes.data());
   const auto append_to = [](std::vector<std::byte>& all) {
-    return [&all](std::span<const std::byte> piece) { all.insert(all.end(), piece.begin(), piece.end()); };
+    return [&all](std::span<const std::byte> chunk) { all.insert(all.end(), chunk.begin(), chunk.end()); };
   };
   if (format.bits == 3) {
     std::vector<std::byte> packed;

@@ -1,6 +1,6 @@
 // A weight in blocks on its way into a model: three tensors that are made when it is saved, by one pass over the weight.
 //
-// Nothing of the weight's size is kept: its codes go out a piece at a time, and its scales and zeros, which that pass
+// Nothing of the weight's size is kept: its codes go out a chunk at a time, and its scales and zeros, which that pass
 // gives too, wait until they have been written themselves. Whoever asks for them first, or again, costs another pass.
 #pragma once
 
@@ -23,10 +23,10 @@ enum class Layout : uint8_t {
   // MatMulNBits': codes uint8 [n, blocks, block * bits / 8], scales [n * blocks], zeros uint8 [n * ceil(blocks * bits / 8)].
   // A column's last block is filled up. Real zeros are of the scales' type, [n * blocks].
   kColumns,
-  // GatherBlockQuantized's of a turned weight, [n, k]: codes uint8 [n, k * bits / 8], scales [n, blocks],
+  // GatherBlockQuantized's of a transposed weight, [n, k]: codes uint8 [n, k * bits / 8], scales [n, blocks],
   // zeros uint8 [n, ceil(blocks * bits / 8)]. Where blocks fill k, its bytes are those of kColumns.
   kTable,
-  // DequantizeLinear's: codes, scales and zeros lie as the weight does, [k, n] and [blocks, n], or turned [n, k] and
+  // DequantizeLinear's: codes, scales and zeros lie as the weight does, [k, n] and [blocks, n], or transposed [n, k] and
   // [n, blocks]; codes of 2 and 4 bits follow each other without a gap. Symmetric ones are signed, around 0.
   kAsStored,
 };
@@ -38,7 +38,7 @@ struct AllDims {
   std::vector<int64_t> codes, scales, zeros;
 };
 // Those that nodes read, of 3 bits too.
-AllDims dims_of(int64_t k, int64_t n, bool turned, const BlockFormat& format, Layout layout);
+AllDims dims_of(int64_t k, int64_t n, bool transposed, const BlockFormat& format, Layout layout);
 
 struct BlockTensors {
   ir::Tensor codes, scales;
@@ -58,6 +58,7 @@ struct ChosenCodes {
   std::vector<float> scales;
   std::vector<uint8_t> zeros;
 };
-BlockTensors in_blocks(ChosenCodes chosen, int64_t k, int64_t n, bool turned, const BlockFormat& format, Layout layout);
+BlockTensors in_blocks(ChosenCodes chosen, int64_t k, int64_t n, bool transposed, const BlockFormat& format,
+                       Layout layout);
 
 }  // namespace thaw::quantizing::blocks

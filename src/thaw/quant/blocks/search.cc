@@ -97,9 +97,9 @@ void search_lanes(const Tile& tile, const BlockFormat& format, int lane, TileSca
     const V zero = first.zero;
     const V below = zero, above = hn::Sub(levels, zero);  // codes to each side; the side below has one more
     const V upright = hn::Max(hn::Div(hn::Neg(low), below), hn::Div(high, above));
-    const V turned = hn::Max(hn::Div(high, below), hn::Div(hn::Neg(low), above));
+    const V transposed = hn::Max(hn::Div(high, below), hn::Div(hn::Neg(low), above));
     start_from(zero, upright);
-    start_from(zero, hn::Neg(turned));
+    start_from(zero, hn::Neg(transposed));
   } else {
     for (int i = -plan.zeros; i <= plan.zeros; ++i) {
       const V zero = hn::Min(hn::Max(hn::Add(first.zero, hn::Set(d, static_cast<float>(i))), none), levels);

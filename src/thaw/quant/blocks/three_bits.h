@@ -20,7 +20,7 @@ namespace thaw::quantizing::blocks {
 // Rows of three bytes that so many bytes of two codes each become; the last may be filled up with zeros.
 int64_t rows_of_three(int64_t num_bytes);
 
-// Passes on bytes of two codes each, piece by piece, as rows of three bytes; the rest when it is finished.
+// Passes on bytes of two codes each, chunk by chunk, as rows of three bytes; the rest when it is finished.
 class ThreeBitPacker {
  public:
   explicit ThreeBitPacker(ir::TensorSource::Sink sink) : sink_(std::move(sink)) {}

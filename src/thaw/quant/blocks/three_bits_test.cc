@@ -9,12 +9,12 @@ namespace thaw::quantizing::blocks {
 namespace {
 
 TEST(ThreeBits, EightCodesOfThreeBitsAreThreeBytes) {
-  // Bytes of two codes, in pieces that end anywhere.
+  // Bytes of two codes, in chunks that end anywhere.
   std::mt19937 random(9);
   std::vector<std::byte> pairs(1003), packed, again;
   for (std::byte& pair : pairs) pair = static_cast<std::byte>(random() & 0x77U);
   ThreeBitPacker packer(
-      [&](std::span<const std::byte> piece) { packed.insert(packed.end(), piece.begin(), piece.end()); });
+      [&](std::span<const std::byte> chunk) { packed.insert(packed.end(), chunk.begin(), chunk.end()); });
   for (std::span<const std::byte> left = pairs; !left.empty();) {
     const size_t some = std::min<size_t>(left.size(), random() % 7);
     packer.add(left.first(some));

@@ -1,6 +1,6 @@
 // Sixteen blocks of weights beside each other: what every method works on.
 //
-// A weight's column (its row, where it is stored turned) is cut into blocks along the axis that a product sums over. A
+// A weight's column (its row, where it is stored transposed) is cut into blocks along the axis that a product sums over. A
 // tile holds the same block of sixteen columns, a column a lane, so that all that is reckoned of a block (its extremes,
 // its least squares) is reckoned of sixteen at once and nothing crosses lanes.
 //

@@ -16,12 +16,12 @@ size_t bytes_of_one(const ir::Tensor& tensor) { return static_cast<size_t>(ir::b
 
 }  // namespace
 
-WeightMatrix::WeightMatrix(ir::Tensor tensor, bool turned, float gain,
+WeightMatrix::WeightMatrix(ir::Tensor tensor, bool transposed, float gain,
                            std::shared_ptr<const std::vector<float>> row_scales)
     : tensor_(std::move(tensor)),
-      k_(tensor_.dims[turned ? 1 : 0]),
-      n_(tensor_.dims[turned ? 0 : 1]),
-      turned_(turned),
+      k_(tensor_.dims[transposed ? 1 : 0]),
+      n_(tensor_.dims[transposed ? 0 : 1]),
+      transposed_(transposed),
       gain_(gain),
       row_scales_(std::move(row_scales)) {
   if (!tensor_.source()) mapped_ = tensor_.bytes();
@@ -36,12 +36,12 @@ WeightMatrix::All::All(const WeightMatrix& matrix) : rows_{matrix.mapped_} {
   const ir::TensorSource* source = matrix.tensor_.source();
   if (!source) return;
   made_.reserve(matrix.tensor_.num_bytes());
-  source->write([&](std::span<const std::byte> piece) { made_.insert(made_.end(), piece.begin(), piece.end()); });
+  source->write([&](std::span<const std::byte> chunk) { made_.insert(made_.end(), chunk.begin(), chunk.end()); });
   rows_.bytes = made_;
 }
 
 void WeightMatrix::for_rows(int64_t step, const EachRows& each) const {
-  const int64_t rows = turned_ ? n_ : k_, width = turned_ ? k_ : n_;
+  const int64_t rows = transposed_ ? n_ : k_, width = transposed_ ? k_ : n_;
   const size_t row_bytes = static_cast<size_t>(width) * bytes_of_one(tensor_);
   if (rows == 0 || width == 0) return;
   const ir::TensorSource* source = tensor_.source();
@@ -49,7 +49,7 @@ void WeightMatrix::for_rows(int64_t step, const EachRows& each) const {
     for (int64_t first = 0; first < rows; first += step) {
       const int64_t last = std::min(rows, first + step);
       each(first, last, {mapped_});
-      if (turned_)
+      if (transposed_)
         release(0, k_, first, last - first);
       else
         release(first, last - first, 0, n_);
@@ -67,11 +67,11 @@ void WeightMatrix::for_rows(int64_t step, const EachRows& each) const {
     first += count;
     waiting.clear();
   };
-  source->write([&](std::span<const std::byte> piece) {
-    while (!piece.empty()) {
-      const auto part = piece.first(std::min(piece.size(), full - waiting.size()));
+  source->write([&](std::span<const std::byte> chunk) {
+    while (!chunk.empty()) {
+      const auto part = chunk.first(std::min(chunk.size(), full - waiting.size()));
       waiting.insert(waiting.end(), part.begin(), part.end());
-      piece = piece.subspan(part.size());
+      chunk = chunk.subspan(part.size());
       if (waiting.size() == full) pass_on();
     }
   });
@@ -83,7 +83,7 @@ void WeightMatrix::read(const StoredRows& rows, int64_t first_k, int count, int6
   const ir::DataType type = tensor_.data_type;
   const size_t size = bytes_of_one(tensor_);
   if (lanes < kLanes) std::fill_n(weights, count * kLanes, 0.0F);
-  if (turned_) {
+  if (transposed_) {
     std::array<float, kLargestBlock> row;
     for (int lane = 0; lane < lanes; ++lane) {
       const std::byte* from =
@@ -111,8 +111,9 @@ void WeightMatrix::read(const StoredRows& rows, int64_t first_k, int count, int6
 void WeightMatrix::release(int64_t first_k, int64_t count, int64_t first_n, int64_t num) const {
   if (mapped_.empty()) return;
   const size_t size = bytes_of_one(tensor_);
-  const int64_t first_row = turned_ ? first_n : first_k, rows = turned_ ? num : count;
-  const int64_t first = turned_ ? first_k : first_n, width = turned_ ? count : num, stride = turned_ ? k_ : n_;
+  const int64_t first_row = transposed_ ? first_n : first_k, rows = transposed_ ? num : count;
+  const int64_t first = transposed_ ? first_k : first_n, width = transposed_ ? count : num,
+                stride = transposed_ ? k_ : n_;
   const auto give_back = [&](int64_t from, int64_t elements) {
     release_pages(mapped_.subspan(static_cast<size_t>(from) * size, static_cast<size_t>(elements) * size));
   };

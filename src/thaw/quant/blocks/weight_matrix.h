@@ -17,17 +17,17 @@ namespace thaw::quantizing::blocks {
 
 class WeightMatrix {
  public:
-  // A tensor of float32, float16 or bfloat16, [k, n]; turned: [n, k]. Each weight counts times `gain`, and those at place
+  // A tensor of float32, float16 or bfloat16, [k, n]; transposed: [n, k]. Each weight counts times `gain`, and those at place
   // i of k times (*row_scales)[i] where they are given.
-  WeightMatrix(ir::Tensor tensor, bool turned, float gain = 1,
+  WeightMatrix(ir::Tensor tensor, bool transposed, float gain = 1,
                std::shared_ptr<const std::vector<float>> row_scales = nullptr);
 
   int64_t k() const { return k_; }
   int64_t n() const { return n_; }
-  bool turned() const { return turned_; }
+  bool transposed() const { return transposed_; }
   const ir::Tensor& tensor() const { return tensor_; }
 
-  // Some rows of the tensor as they are stored: [k, n]'s, or turned, [n, k]'s.
+  // Some rows of the tensor as they are stored: [k, n]'s, or transposed, [n, k]'s.
   struct StoredRows {
     std::span<const std::byte> bytes;
     int64_t first = 0;  // the row that the bytes begin with
@@ -62,7 +62,7 @@ class WeightMatrix {
   ir::Tensor tensor_;
   std::span<const std::byte> mapped_;  // found at once: a source must not ask a tensor for its bytes while it writes
   int64_t k_, n_;
-  bool turned_;
+  bool transposed_;
   float gain_;
   std::shared_ptr<const std::vector<float>> row_scales_;
 };

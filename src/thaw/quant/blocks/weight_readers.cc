@@ -52,13 +52,13 @@ std::string why_no_lookup(const ir::Node& node, const ir::Value* table) {
 std::optional<StoredWeight> weight_of(const ir::Node& node) {
   if (ops::looks_up_rows(node)) {
     auto table = matrix(node.input(0));
-    if (!table || table->turned) return std::nullopt;
-    table->turned = true;
+    if (!table || table->transposed) return std::nullopt;
+    table->transposed = true;
     return table;
   }
   const auto product = ops::weight_product(node);
   auto weight = product ? matrix(node.input(product->weight)) : std::nullopt;
-  if (weight) weight->turned = weight->turned != product->weight_is_turned;
+  if (weight) weight->transposed = weight->transposed != product->weight_is_transposed;
   return weight;
 }
 

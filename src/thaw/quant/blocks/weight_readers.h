@@ -9,7 +9,7 @@
 
 namespace thaw::quantizing::blocks {
 
-// The constant that such a node reads, of two axes or more; `turned`: its rows are the columns of the product, as a lookup's
+// The constant that such a node reads, of two axes or more; `transposed`: its rows are the columns of the product, as a lookup's
 // are. None for other nodes.
 std::optional<StoredWeight> weight_of(const ir::Node& node);
 

@@ -10,7 +10,7 @@
 #include "thaw/quant/blocks/gptq.h"
 #include "thaw/quant/blocks/searched_error.h"
 #include "thaw/quant/blocks/three_bits.h"
-#include "thaw/quant/samples/made_once.h"
+#include "thaw/quant/samples/memo_cache.h"
 
 namespace thaw::quantizing::blocks {
 namespace {
@@ -36,10 +36,11 @@ Method method_of(BlockMethod method, bool real_zeros) {
 }
 
 BlockTensors make_new(const BlockOperand& operand, const BlockRequest& request, Layout layout) {
-  WeightMatrix weight(*operand.tensor, operand.turned, operand.gain, request.rows.scales);
+  WeightMatrix weight(*operand.tensor, operand.transposed, operand.gain, request.rows.scales);
   if (request.options.method == BlockMethod::kGptq && request.statistics) {
     const int64_t k = weight.k(), n = weight.n();
-    return in_blocks(gptq(weight, request.format, *request.statistics), k, n, operand.turned, request.format, layout);
+    return in_blocks(gptq(weight, request.format, *request.statistics), k, n, operand.transposed, request.format,
+                     layout);
   }
   Importance importance;
   if (request.statistics && request.rows.by_importance)
@@ -59,7 +60,7 @@ BlockTensors make_new(const BlockOperand& operand, const BlockRequest& request, 
 WeightStore::Key WeightStore::key_of(const BlockOperand& operand, const BlockRequest& request) {
   const BlockFormat& f = request.format;
   return {operand.value,
-          operand.turned,
+          operand.transposed,
           f.bits,
           f.block,
           f.symmetric,
@@ -74,8 +75,8 @@ WeightStore::Key WeightStore::key_of(const BlockOperand& operand, const BlockReq
 BlockTensors WeightStore::make(const BlockOperand& operand, const BlockRequest& request, Layout layout) const {
   const auto bytes_of = [](const std::vector<float>& numbers) { return std::as_bytes(std::span(numbers)); };
   const BlockFormat& f = request.format;
-  MadeKey key("blocks", *operand.tensor);
-  key.add(operand.turned).add(operand.gain).add(layout).add(request.options.method).add(request.rows.by_importance);
+  MemoKey key("blocks", *operand.tensor);
+  key.add(operand.transposed).add(operand.gain).add(layout).add(request.options.method).add(request.rows.by_importance);
   key.add(f.bits).add(f.block).add(f.symmetric).add(f.real_zeros).add(f.scale_type);
   key.add(request.has_one_sided_inputs);
   if (request.rows.scales) key.add(bytes_of(*request.rows.scales));
@@ -83,7 +84,7 @@ BlockTensors WeightStore::make(const BlockOperand& operand, const BlockRequest& 
     const Importance importance = importance_of(*request.statistics);
     key.add(bytes_of(importance.squares)).add(bytes_of(importance.means)).add(request.statistics->has_products());
   }
-  std::vector<ir::Tensor> made = made_once(known_, key, [&] {
+  std::vector<ir::Tensor> made = memoized(known_, key, [&] {
     BlockTensors now = make_new(operand, request, layout);
     std::vector<ir::Tensor> tensors{std::move(now.codes), std::move(now.scales)};
     if (now.zeros) tensors.push_back(std::move(*now.zeros));
@@ -97,7 +98,7 @@ BlockTensors WeightStore::make(const BlockOperand& operand, const BlockRequest& 
 WeightStore::Listed WeightStore::list(const BlockTensors& tensors, Layout layout, const BlockOperand& operand,
                                       const BlockFormat& format, rewrite::Patch& patch) {
   ir::Graph& graph = home_of(*operand.value);
-  const AllDims dims = dims_of(operand.k(), operand.n(), operand.turned, format, layout);
+  const AllDims dims = dims_of(operand.k(), operand.n(), operand.transposed, format, layout);
   const auto add = [&](ir::Tensor tensor, const std::vector<int64_t>& size, const std::string& ending) {
     tensor.name = graph.unique_name(operand.value->name() + ending);
     if (!size.empty()) tensor.dims = size;

@@ -29,11 +29,11 @@ struct BlockOperand {
   ir::Value* value = nullptr;  // the constant
   const ir::Tensor* tensor = nullptr;
   bool behind_transpose = false;
-  bool turned = false;  // the constant is [n, k]
+  bool transposed = false;  // the constant is [n, k]
   float gain = 1;
 
-  int64_t k() const { return tensor->dims[turned ? 1 : 0]; }
-  int64_t n() const { return tensor->dims[turned ? 0 : 1]; }
+  int64_t k() const { return tensor->dims[transposed ? 1 : 0]; }
+  int64_t n() const { return tensor->dims[transposed ? 0 : 1]; }
 };
 
 class WeightStore {

@@ -21,9 +21,9 @@ HalfNodes::HalfNodes(ir::Model& model, const HalfOptions& options)
     : model_(model),
       options_(options),
       facts_(infer::infer(model, scope_)),
-      guards_(*model.graph, options.to, options.seen, options.seen_decides) {
+      fallback_(*model.graph, options.to, options.seen, options.seen_decides) {
   sizes_ = infer::assumed_sizes(scope_);
-  if (options.to == ir::DataType::kFloat16) strays_.emplace(model, facts_, sizes_, guards_, !options.convert_io);
+  if (options.to == ir::DataType::kFloat16) overflows_.emplace(model, facts_, sizes_, fallback_, !options.convert_io);
 }
 
 std::vector<HalfCandidate> HalfNodes::choose() {
@@ -50,8 +50,8 @@ std::string HalfNodes::why_wide(HalfCandidate& candidate) {
   if (options_.wanted && !options_.wanted(*candidate.node)) return "it is to be kept";
   if (options_.target && !has_kernel(*candidate.node, operands))
     return fmt::format("{} has no kernel of {} for it", options_.target->title, ir::name_of(options_.to));
-  if (std::string why = guards_.keeps_wide(*candidate.node, operands); !why.empty() || !strays_) return why;
-  return strays_->keeps_wide(*candidate.node);
+  if (std::string why = fallback_.keeps_wide(*candidate.node, operands); !why.empty() || !overflows_) return why;
+  return overflows_->keeps_wide(*candidate.node);
 }
 
 // As far as the target has a table of kernels.

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "thaw/infer/infer.h"
-#include "thaw/quant/half/guards.h"
-#include "thaw/quant/half/strays.h"
+#include "thaw/quant/half/float32_fallback.h"
+#include "thaw/quant/half/overflow_regions.h"
 #include "thaw/quant/half/to_half.h"
 #include "thaw/quant/half/typed_operands.h"
 
@@ -33,8 +33,8 @@ class HalfNodes {
   // All nodes but constants, those inside others too.
   std::vector<HalfCandidate> choose();
 
-  Guards& guards() { return guards_; }
-  const Strays* strays() const { return strays_ ? &*strays_ : nullptr; }  // null of bfloat16
+  Float32Fallback& fallback() { return fallback_; }
+  const OverflowRegions* overflows() const { return overflows_ ? &*overflows_ : nullptr; }  // null of bfloat16
   const infer::Result& facts() const { return facts_; }
 
  private:
@@ -49,9 +49,9 @@ class HalfNodes {
   const HalfOptions& options_;
   dim::Scope scope_;
   infer::Result facts_;
-  Guards guards_;
+  Float32Fallback fallback_;
   dim::Assignment sizes_;
-  std::optional<Strays> strays_;  // of float16
+  std::optional<OverflowRegions> overflows_;  // of float16
   std::vector<HalfCandidate> found_;
   std::unordered_map<const ir::Node*, int> index_;
 };

@@ -9,13 +9,13 @@
 #include <tbb/parallel_for.h>
 
 #include "thaw/ir/data/floats.h"
-#include "thaw/ir/data/tensor_pieces.h"
+#include "thaw/ir/data/tensor_chunks.h"
 
 namespace thaw::quantizing {
 namespace {
 
 constexpr size_t kNarrowedAtOnce = size_t{1} << 16;   // elements, to a processor
-constexpr size_t kPieceOfNarrowed = size_t{1} << 20;  // elements, to the file
+constexpr size_t kChunkOfNarrowed = size_t{1} << 20;  // elements, to the file
 constexpr size_t kSmallWeight = size_t{1} << 12;      // bytes
 constexpr size_t kNarrow = 2;                         // bytes
 
@@ -45,7 +45,7 @@ class NarrowedSource final : public ir::TensorSource {
       narrow(bytes, to_, limits_, made.data());
       sink(made);
     };
-    ir::for_pieces(from_, kPieceOfNarrowed * sizeof(float), pass);
+    ir::for_chunks(from_, kChunkOfNarrowed * sizeof(float), pass);
   }
 
  private:

@@ -13,7 +13,7 @@ struct Saturation {
 };
 
 // The same elements rounded to the nearest number of `to`, ties to even; those below and above are the saturation's.
-// Small tensors are converted at once, the others a piece at a time whenever their bytes are asked for.
+// Small tensors are converted at once, the others a chunk at a time whenever their bytes are asked for.
 ir::Tensor narrowed(const ir::Tensor& tensor, std::string name, ir::DataType to, Saturation limits);
 
 }  // namespace thaw::quantizing

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "thaw/quant/half/narrowed.h"
-#include "thaw/quant/samples/made_once.h"
+#include "thaw/quant/samples/memo_cache.h"
 
 namespace thaw::quantizing {
 namespace {
@@ -16,8 +16,8 @@ using ir::DataType;
 
 class Narrower {
  public:
-  Narrower(ir::Model& model, const HalfOptions& options, const infer::Result& facts, Guards& guards)
-      : model_(model), options_(options), facts_(facts), guards_(guards) {}
+  Narrower(ir::Model& model, const HalfOptions& options, const infer::Result& facts, Float32Fallback& fallback)
+      : model_(model), options_(options), facts_(facts), fallback_(fallback) {}
 
   void run(const std::vector<HalfCandidate>& candidates) {
     if (options_.convert_io)
@@ -64,7 +64,7 @@ class Narrower {
   // Whether something else goes on reading a weight in float32: it is not stored in the other type as well, but cast.
   bool stays_wide(const ir::Value& value) {
     constexpr size_t kSmall = size_t{1} << 12;  // bytes
-    if (value.constant()->num_bytes() <= kSmall || guards_.range(value).too_large > 0) return false;
+    if (value.constant()->num_bytes() <= kSmall || fallback_.range(value).too_large > 0) return false;
     const auto [at, fresh] = stay_wide_.try_emplace(&value);
     if (fresh) at->second = value.is_output() || narrow_reads_[&value] < value.uses().size();
     return at->second;
@@ -113,15 +113,15 @@ class Narrower {
   std::string suffix() const { return options_.to == DataType::kFloat16 ? "_f16" : "_bf16"; }
 
   ir::Value* narrow_constant(ir::Value& value, Saturation limits) {
-    if (guards_.range(value).too_large == 0) limits = {};
+    if (fallback_.range(value).too_large == 0) limits = {};
     ir::Value*& made = constants_[{&value, limits.lowest}];
     if (made) return made;
     ir::Graph& graph = *value.graph();
     const ir::Tensor& wide = *value.constant();
-    MadeKey key("16 bits", wide);
+    MemoKey key("16 bits", wide);
     key.add(options_.to).add(limits.lowest).add(limits.highest);
     ir::Tensor narrow =
-        made_once(options_.known, key, [&] { return std::vector{narrowed(wide, {}, options_.to, limits)}; }).front();
+        memoized(options_.known, key, [&] { return std::vector{narrowed(wide, {}, options_.to, limits)}; }).front();
     narrow.name = graph.unique_name(value.name() + suffix());
     made = graph.add_initializer(std::move(narrow));
     if (narrowed_.insert(&value).second) replaced_.emplace_back(&value, made);
@@ -177,7 +177,7 @@ class Narrower {
   ir::Model& model_;
   const HalfOptions& options_;
   const infer::Result& facts_;
-  Guards& guards_;
+  Float32Fallback& fallback_;
   std::unordered_set<ir::Value*> narrow_;  // values of the type
   std::unordered_set<const ir::Value*> narrowed_;
   std::unordered_map<const ir::Value*, size_t> narrow_reads_;  // how often nodes of the type read a value
@@ -189,9 +189,9 @@ class Narrower {
 
 }  // namespace
 
-void set_widths(ir::Model& model, const HalfOptions& options, const infer::Result& facts, Guards& guards,
+void set_widths(ir::Model& model, const HalfOptions& options, const infer::Result& facts, Float32Fallback& fallback,
                 const std::vector<HalfCandidate>& candidates) {
-  Narrower(model, options, facts, guards).run(candidates);
+  Narrower(model, options, facts, fallback).run(candidates);
 }
 
 }  // namespace thaw::quantizing

@@ -15,7 +15,7 @@
 namespace thaw::quantizing {
 namespace {
 
-void warn(Guards& guards, const std::vector<HalfCandidate>& candidates, std::vector<std::string>& warnings) {
+void warn(Float32Fallback& fallback, const std::vector<HalfCandidate>& candidates, std::vector<std::string>& warnings) {
   constexpr double kFew = 1e-3;
   std::unordered_set<const ir::Value*> done;
   for (const HalfCandidate& candidate : candidates) {
@@ -23,7 +23,7 @@ void warn(Guards& guards, const std::vector<HalfCandidate>& candidates, std::vec
     for (const int i : candidate.operands.inputs) {
       const ir::Value* value = candidate.node->input(i);
       if (!is_fixed(*value) || !done.insert(value).second) continue;
-      const WeightRange& range = guards.range(*value);
+      const WeightRange& range = fallback.range(*value);
       const ops::Role role = ops::role_of(*candidate.node, i);
       const bool is_trained = role == ops::Role::kWeight || role == ops::Role::kBias;
       if (range.nan > 0 || (is_trained && range.infinite > 0))
@@ -38,15 +38,15 @@ void warn(Guards& guards, const std::vector<HalfCandidate>& candidates, std::vec
 }
 
 // What nothing brings back: it goes into a node of float16 as it is.
-void warn_of_strays(const Strays& strays, const std::vector<HalfCandidate>& candidates,
-                    std::vector<std::string>& warnings) {
+void warn_of_overflows(const OverflowRegions& overflows, const std::vector<HalfCandidate>& candidates,
+                       std::vector<std::string>& warnings) {
   std::unordered_set<const ir::Value*> done;
   std::string first;
   for (const HalfCandidate& candidate : candidates) {
     if (!candidate.is_narrow) continue;
     for (const int i : candidate.operands.inputs) {
       const ir::Value* value = candidate.node->input(i);
-      if (is_fixed(*value) || !strays.leaves(value) || !done.insert(value).second) continue;
+      if (is_fixed(*value) || !overflows.leaves(value) || !done.insert(value).second) continue;
       if (first.empty()) first = value->name();
     }
   }
@@ -80,10 +80,10 @@ int to_half(rewrite::PassContext& context, const HalfOptions& options, std::vect
     }
   }
   if (count == 0 && !options.convert_io) return 0;
-  warn(nodes.guards(), candidates, warnings);
-  if (nodes.strays()) warn_of_strays(*nodes.strays(), candidates, warnings);
+  warn(nodes.fallback(), candidates, warnings);
+  if (nodes.overflows()) warn_of_overflows(*nodes.overflows(), candidates, warnings);
   ir::Transaction edit(model);
-  set_widths(model, options, nodes.facts(), nodes.guards(), candidates);
+  set_widths(model, options, nodes.facts(), nodes.fallback(), candidates);
   if (options.to == ir::DataType::kFloat16) give_axes_to_constants(model);
   edit.keep();
   context.forget_facts();

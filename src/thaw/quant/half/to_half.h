@@ -1,6 +1,6 @@
 // A model that computes in 16 bits where it can.
 //
-// Types are inferred, node by node (typed_operands.h); what loses too much stays in float32 (guards.h), and so does what lies
+// Types are inferred, node by node (typed_operands.h); what loses too much stays in float32 (float32_fallback.h), and so does what lies
 // between where that takes fewer Casts (fewest_casts.h). Sizes, names and the order of inputs and outputs stay.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include "thaw/ir/graph/model.h"
 #include "thaw/ops/target/target.h"
-#include "thaw/quant/half/guards.h"
+#include "thaw/quant/half/float32_fallback.h"
 #include "thaw/quant/samples/samples.h"
 #include "thaw/rewrite/pass.h"
 

@@ -8,12 +8,12 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
 
-#include "thaw/ir/data/tensor_pieces.h"
+#include "thaw/ir/data/tensor_chunks.h"
 
 namespace thaw::quantizing {
 namespace {
 
-constexpr size_t kPieceOfRange = size_t{1} << 18;  // elements, to a processor
+constexpr size_t kChunkOfRange = size_t{1} << 18;  // elements, to a processor
 constexpr size_t kBytesAtOnce = size_t{1} << 25;   // bytes
 
 struct Limits {
@@ -37,7 +37,7 @@ void join(WeightRange& into, const WeightRange& other) {
   into.positive += other.positive;
 }
 
-WeightRange range_of_piece(const std::byte* bytes, size_t count, const Limits& limits) {
+WeightRange range_of_chunk(const std::byte* bytes, size_t count, const Limits& limits) {
   WeightRange range;
   range.elements = count;
   float largest = 0;
@@ -72,14 +72,14 @@ WeightRange range_of_piece(const std::byte* bytes, size_t count, const Limits& l
 }
 
 WeightRange range_of_bytes(std::span<const std::byte> bytes, const Limits& limits) {
-  const size_t count = bytes.size() / sizeof(float), pieces = (count + kPieceOfRange - 1) / kPieceOfRange;
+  const size_t count = bytes.size() / sizeof(float), chunks = (count + kChunkOfRange - 1) / kChunkOfRange;
   return tbb::parallel_reduce(
-      tbb::blocked_range<size_t>(0, pieces, 1), WeightRange{},
+      tbb::blocked_range<size_t>(0, chunks, 1), WeightRange{},
       [&](const tbb::blocked_range<size_t>& part, WeightRange range) {
-        for (size_t piece = part.begin(); piece < part.end(); ++piece) {
-          const size_t first = piece * kPieceOfRange, size = std::min(kPieceOfRange, count - first);
+        for (size_t chunk = part.begin(); chunk < part.end(); ++chunk) {
+          const size_t first = chunk * kChunkOfRange, size = std::min(kChunkOfRange, count - first);
           const auto at = bytes.subspan(first * sizeof(float), size * sizeof(float));
-          join(range, range_of_piece(at.data(), size, limits));
+          join(range, range_of_chunk(at.data(), size, limits));
         }
         return range;
       },
@@ -94,8 +94,8 @@ WeightRange range_of_bytes(std::span<const std::byte> bytes, const Limits& limit
 WeightRange range_of(const ir::Tensor& tensor, ir::DataType to) {
   const Limits limits = limits_of(to);
   WeightRange range;
-  ir::for_pieces(tensor, kBytesAtOnce,
-                 [&](std::span<const std::byte> piece) { join(range, range_of_bytes(piece, limits)); });
+  ir::for_chunks(tensor, kBytesAtOnce,
+                 [&](std::span<const std::byte> chunk) { join(range, range_of_bytes(chunk, limits)); });
   return range;
 }
 

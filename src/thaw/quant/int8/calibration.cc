@@ -34,9 +34,9 @@ class RangeNodes {
       flat_ = model_.constant("calibration_flat", {-1});
       zeros_ = model_.constant("calibration_zeros", {1}, {0});
     }
-    ir::Value* joined = model_.op("Concat", {model_.op("Reshape", {value, flat_}), zeros_});
-    joined->producer()->set_attribute({.name = "axis", .value = int64_t{0}});
-    return joined;
+    ir::Value* concatenated = model_.op("Concat", {model_.op("Reshape", {value, flat_}), zeros_});
+    concatenated->producer()->set_attribute({.name = "axis", .value = int64_t{0}});
+    return concatenated;
   }
 
  private:
@@ -45,7 +45,7 @@ class RangeNodes {
 };
 
 // The one that is fed, or made before the others.
-const std::string& first_of(const std::set<ValuePlace>& places, const ir::Model& model) {
+const std::string& first_of(const std::set<ValueLocation>& places, const ir::Model& model) {
   const std::vector<ir::Graph*> graphs = rewrite::all_graphs(*model.graph);
   const size_t number = places.begin()->graph;
   const auto is_odd = [&](const ir::Value* value) { return value && places.contains({number, value->name()}); };
@@ -71,8 +71,8 @@ struct Extent {
   int64_t most_elements = 0;  // of any sample
 };
 
-std::map<ValuePlace, Extent> extents(const ir::Model& model, const std::map<ValuePlace, RangeRequest>& wanted,
-                                     const Samples& samples) {
+std::map<ValueLocation, Extent> extents(const ir::Model& model, const std::map<ValueLocation, RangeRequest>& wanted,
+                                        const Samples& samples) {
   MeasuredModel measured(model);
   RangeNodes nodes(measured);
   std::vector<InnerValue> numbers;  // four of each
@@ -91,10 +91,10 @@ std::map<ValuePlace, Extent> extents(const ir::Model& model, const std::map<Valu
   std::vector<std::string> outputs;
   for (ir::Value* number : brought_out(measured, numbers)) outputs.push_back(measured.output(number));
   measured.start();
-  std::map<ValuePlace, Extent> found;
+  std::map<ValueLocation, Extent> found;
   for (size_t i = 0; i < samples.size(); ++i) {
     const Arrays results = measured.run(samples.read(i, measured.inputs()), outputs);
-    std::set<ValuePlace> odd;
+    std::set<ValueLocation> odd;
     const std::string* output = outputs.data();
     const auto next = [&] { return to_doubles(results.at(*output++)).front(); };
     for (const auto& [place, request] : wanted) {
@@ -113,10 +113,10 @@ std::map<ValuePlace, Extent> extents(const ir::Model& model, const std::map<Valu
 // What does not count is left out: it would stand as a peak at the limit, and every method makes room for peaks.
 void add_to(Histogram& histogram, const Array& array, const Range& useful) {
   std::vector<float> counted;
-  for_rows(array, 1, [&](std::span<const float> piece) {
-    if (std::isinf(useful.lowest) && std::isinf(useful.highest)) return histogram.add(piece);
+  for_rows(array, 1, [&](std::span<const float> chunk) {
+    if (std::isinf(useful.lowest) && std::isinf(useful.highest)) return histogram.add(chunk);
     counted.clear();
-    std::ranges::copy_if(piece, std::back_inserter(counted),
+    std::ranges::copy_if(chunk, std::back_inserter(counted),
                          [&](float number) { return number >= useful.lowest && number <= useful.highest; });
     histogram.add(counted);
   });
@@ -136,27 +136,27 @@ Range chosen(const Histogram& seen, const RangeRequest& request) {
 }
 
 // What histograms are made of: a tensor leaves the runtime as it is, or, of a graph inside, as a vector.
-std::map<ValuePlace, std::string> whole_tensors(MeasuredModel& measured, const std::vector<ValuePlace>& places) {
+std::map<ValueLocation, std::string> whole_tensors(MeasuredModel& measured, const std::vector<ValueLocation>& places) {
   std::vector<InnerValue> values;
   ir::Value* flat = measured.constant("histogram_flat", {-1});
-  for (const ValuePlace& place : places) {
+  for (const ValueLocation& place : places) {
     ir::Value* value = measured.value(place);
     values.push_back({place.graph == 0 ? value : measured.op("Reshape", {value, flat})});
   }
   const std::vector<ir::Value*> outside = brought_out(measured, values);
-  std::map<ValuePlace, std::string> outputs;
+  std::map<ValueLocation, std::string> outputs;
   for (size_t i = 0; i < places.size(); ++i) outputs[places[i]] = measured.output(outside[i]);
   return outputs;
 }
 
-std::map<ValuePlace, Range> ranges_over(const ir::Model& model, const std::map<ValuePlace, RangeRequest>& wanted,
-                                        const Samples& samples) {
-  const std::map<ValuePlace, Extent> seen = extents(model, wanted, samples);
+std::map<ValueLocation, Range> ranges_over(const ir::Model& model, const std::map<ValueLocation, RangeRequest>& wanted,
+                                           const Samples& samples) {
+  const std::map<ValueLocation, Extent> seen = extents(model, wanted, samples);
   MeasuredModel measured(model);
-  std::map<ValuePlace, Range> ranges;
-  std::map<ValuePlace, Histogram> histograms;
-  std::vector<ValuePlace> computed;
-  std::vector<std::vector<ValuePlace>> groups;  // that leave the runtime together
+  std::map<ValueLocation, Range> ranges;
+  std::map<ValueLocation, Histogram> histograms;
+  std::vector<ValueLocation> computed;
+  std::vector<std::vector<ValueLocation>> groups;  // that leave the runtime together
   int64_t held = 0;
   for (const auto& [place, extent] : seen) {
     const RangeRequest& request = wanted.at(place);
@@ -175,16 +175,16 @@ std::map<ValuePlace, Range> ranges_over(const ir::Model& model, const std::map<V
     if (place.graph != 0 || !measured.is_fed(place.name)) computed.push_back(place);
   }
   if (groups.empty()) return ranges;
-  const std::map<ValuePlace, std::string> outputs = whole_tensors(measured, computed);
+  const std::map<ValueLocation, std::string> outputs = whole_tensors(measured, computed);
   measured.start();
   for (size_t i = 0; i < samples.size(); ++i) {
     const Arrays feeds = samples.read(i, measured.inputs());
-    for (const std::vector<ValuePlace>& group : groups) {
+    for (const std::vector<ValueLocation>& group : groups) {
       std::vector<std::string> fetched;
-      for (const ValuePlace& place : group)
+      for (const ValueLocation& place : group)
         if (const auto at = outputs.find(place); at != outputs.end()) fetched.push_back(at->second);
       const Arrays results = fetched.empty() ? Arrays() : measured.run(feeds, fetched);
-      for (const ValuePlace& place : group) {
+      for (const ValueLocation& place : group) {
         const auto at = outputs.find(place);
         add_to(histograms.at(place), at == outputs.end() ? feeds.at(place.name) : results.at(at->second),
                wanted.at(place).useful);
@@ -195,7 +195,7 @@ std::map<ValuePlace, Range> ranges_over(const ir::Model& model, const std::map<V
   return ranges;
 }
 
-std::string key_of(const ValuePlace& place, const RangeRequest& request) {
+std::string key_of(const ValueLocation& place, const RangeRequest& request) {
   return fmt::format("{} {} {} {} {} {} {} {} {}", static_cast<int>(request.method), request.percentile,
                      request.codes.lowest, request.codes.highest, request.symmetric, request.useful.lowest,
                      request.useful.highest, place.graph, place.name);
@@ -203,13 +203,14 @@ std::string key_of(const ValuePlace& place, const RangeRequest& request) {
 
 }  // namespace
 
-std::map<ValuePlace, Range> measured_ranges(const ir::Model& model, const std::map<ValuePlace, RangeRequest>& wanted,
-                                            const Samples& samples) {
+std::map<ValueLocation, Range> measured_ranges(const ir::Model& model,
+                                               const std::map<ValueLocation, RangeRequest>& wanted,
+                                               const Samples& samples) {
   if (wanted.empty()) return {};
   Remembered* known = samples.remembered();
   if (!known) return ranges_over(model, wanted, samples);
-  std::map<ValuePlace, Range> ranges;
-  std::map<ValuePlace, RangeRequest> open;
+  std::map<ValueLocation, Range> ranges;
+  std::map<ValueLocation, RangeRequest> open;
   for (const auto& [place, request] : wanted) {
     if (const auto at = known->find(key_of(place, request)); at != known->end()) {
       ranges[place] = std::any_cast<Range>(at->second);
@@ -228,7 +229,7 @@ std::map<ValuePlace, Range> measured_ranges(const ir::Model& model, const std::m
 std::set<const ir::Graph*> graphs_that_run(const ir::Model& model, const std::set<const ir::Graph*>& graphs,
                                            const Samples& samples) {
   if (graphs.empty()) return {};
-  const ValuePlaces places(model);
+  const ValueLocations places(model);
   Remembered* known = samples.remembered();
   const auto key = [&](const ir::Graph* graph) { return fmt::format("{} runs", places.number_of(*graph)); };
   std::set<const ir::Graph*> found;
@@ -261,9 +262,9 @@ std::set<const ir::Graph*> graphs_that_run(const ir::Model& model, const std::se
   return found;
 }
 
-std::map<std::string, PlaceStatistics> measured_places(const ir::Model& model,
-                                                       const std::map<std::string, PlacesRequest>& wanted,
-                                                       const Samples& samples) {
+std::map<std::string, PositionStatistics> measured_positions(const ir::Model& model,
+                                                             const std::map<std::string, PositionsRequest>& wanted,
+                                                             const Samples& samples) {
   if (wanted.empty()) return {};
   struct Outputs {
     std::string largest, mean;
@@ -283,14 +284,14 @@ std::map<std::string, PlaceStatistics> measured_places(const ir::Model& model,
     all.insert(all.end(), {here.largest, here.mean});
   }
   measured.start();
-  std::map<std::string, PlaceStatistics> found;
+  std::map<std::string, PositionStatistics> found;
   for (size_t i = 0; i < samples.size(); ++i) {
     const Arrays feeds = samples.read(i, measured.inputs());
     const Arrays results = measured.run(feeds, all);
     for (const auto& [name, here] : outputs) {
       const std::vector<double> largest = to_doubles(results.at(here.largest)),
                                 mean = to_doubles(results.at(here.mean));
-      PlaceStatistics& places = found[name];
+      PositionStatistics& places = found[name];
       places.largest.resize(largest.size(), 0);
       places.mean.resize(mean.size(), 0);
       for (size_t k = 0; k < largest.size() && k < places.largest.size(); ++k) {

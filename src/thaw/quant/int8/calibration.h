@@ -30,24 +30,25 @@ struct RangeRequest {
 // 0 to 0. Where a tensor is made anew in every round of a Loop or Scan, its range is all that was seen, whatever was asked for: rounds
 // give no histogram. Throws thaw::Error (kInvalidArgument) naming a tensor that holds a NaN or an infinity on a sample, and
 // where the model does not run on one.
-std::map<ValuePlace, Range> measured_ranges(const ir::Model& model, const std::map<ValuePlace, RangeRequest>& wanted,
-                                            const Samples& samples);
+std::map<ValueLocation, Range> measured_ranges(const ir::Model& model,
+                                               const std::map<ValueLocation, RangeRequest>& wanted,
+                                               const Samples& samples);
 
 // Those of the graphs that can be measured and run on any of the samples: no more samples are read than tell.
 std::set<const ir::Graph*> graphs_that_run(const ir::Model& model, const std::set<const ir::Graph*>& graphs,
                                            const Samples& samples);
 
 // Of each place along an axis: all other axes are reduced.
-struct PlaceStatistics {
+struct PositionStatistics {
   std::vector<double> largest;  // magnitude
   std::vector<double> mean;
 };
-struct PlacesRequest {
+struct PositionsRequest {
   int axis = -1;  // from the back where negative
   int rank = 0;
 };
-std::map<std::string, PlaceStatistics> measured_places(const ir::Model& model,
-                                                       const std::map<std::string, PlacesRequest>& wanted,
-                                                       const Samples& samples);
+std::map<std::string, PositionStatistics> measured_positions(const ir::Model& model,
+                                                             const std::map<std::string, PositionsRequest>& wanted,
+                                                             const Samples& samples);
 
 }  // namespace thaw::quantizing::int8

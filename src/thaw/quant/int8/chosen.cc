@@ -25,7 +25,7 @@ std::optional<StoredWeight> looked_up(const ir::Node& node) {
   const auto is_taken = [](ir::DataType type) {
     return type == ir::DataType::kFloat || type == ir::DataType::kFloat16 || type == ir::DataType::kBfloat16;
   };
-  const bool is_one = table && !table->turned && is_taken(table->tensor->data_type) &&
+  const bool is_one = table && !table->transposed && is_taken(table->tensor->data_type) &&
                       table->tensor->dims.size() >= 2 && table->tensor->num_elements() > 0;
   return is_one ? table : std::nullopt;
 }

@@ -11,13 +11,13 @@
 
 #include "thaw/core/error.h"
 #include "thaw/ir/data/floats.h"
-#include "thaw/ir/data/tensor_pieces.h"
+#include "thaw/ir/data/tensor_chunks.h"
 
 namespace thaw::quantizing::int8 {
 namespace {
 
-constexpr size_t kPieceOfWeight = size_t{1} << 20;  // numbers, to the file
-constexpr size_t kChunkOfWeight = size_t{1} << 15;  // numbers, to a processor
+constexpr size_t kChunkOfWeight = size_t{1} << 20;  // numbers, to the file
+constexpr size_t kGrain = size_t{1} << 15;  // numbers, to a processor
 
 using Floats = std::span<const float>;
 
@@ -48,10 +48,10 @@ class CodedSource final : public ir::TensorSource {
 
   void write(const Sink& sink) const override {
     std::vector<std::byte> codes;
-    for_pieces(weight_, [&](int64_t first, Floats weights) {
+    for_chunks(weight_, [&](int64_t first, Floats weights) {
       codes.resize(weights.size());
-      tbb::parallel_for(size_t{0}, (weights.size() + kChunkOfWeight - 1) / kChunkOfWeight, [&](size_t chunk) {
-        const size_t at = chunk * kChunkOfWeight, size = std::min(kChunkOfWeight, weights.size() - at);
+      tbb::parallel_for(size_t{0}, (weights.size() + kGrain - 1) / kGrain, [&](size_t chunk) {
+        const size_t at = chunk * kGrain, size = std::min(kGrain, weights.size() - at);
         encode(first + static_cast<int64_t>(at), weights.subspan(at, size), codes.data() + at);
       });
       sink(codes);
@@ -80,7 +80,7 @@ Channels::Channels(const std::vector<int64_t>& dims, int along) : axis(along) {
   }
 }
 
-void for_pieces(const ir::Tensor& weight, const std::function<void(int64_t first, Floats)>& each) {
+void for_chunks(const ir::Tensor& weight, const std::function<void(int64_t first, Floats)>& each) {
   std::vector<float> numbers;
   int64_t first = 0;
   const auto pass = [&](std::span<const std::byte> bytes) {
@@ -89,7 +89,7 @@ void for_pieces(const ir::Tensor& weight, const std::function<void(int64_t first
     each(first, numbers);
     first += static_cast<int64_t>(numbers.size());
   };
-  ir::for_pieces(weight, kPieceOfWeight * sizeof(float), pass);
+  ir::for_chunks(weight, kChunkOfWeight * sizeof(float), pass);
 }
 
 WeightScales weight_scales(const ir::Tensor& weight, int axis, const Codes& codes, bool symmetric,
@@ -97,7 +97,7 @@ WeightScales weight_scales(const ir::Tensor& weight, int axis, const Codes& code
   WeightScales found{codes, Channels(weight.dims, axis), {}};
   std::vector<Range> ranges(static_cast<size_t>(found.channels.count));
   bool is_finite = true;
-  for_pieces(weight, [&](int64_t first, Floats weights) {
+  for_chunks(weight, [&](int64_t first, Floats weights) {
     for_runs(found.channels, first, weights.size(), [&](size_t channel, size_t at, size_t size) {
       Range& range = ranges[channel];
       float low = 0, high = 0, odd = 0;

@@ -30,7 +30,7 @@ struct WeightScales {
 };
 
 // From the smallest and largest weight of each channel. `least`: what a channel's scale must be at least, for a bias in 32 bits
-// to fit; may be empty. A channel of zeros has the least, or the scale 1. Reads the weight, a piece at a time; throws
+// to fit; may be empty. A channel of zeros has the least, or the scale 1. Reads the weight, a chunk at a time; throws
 // thaw::Error (kInvalidFile) naming it where a number is NaN or infinite.
 WeightScales weight_scales(const ir::Tensor& weight, int axis, const Codes& codes, bool symmetric,
                            const std::vector<double>& least = {});
@@ -38,8 +38,8 @@ WeightScales weight_scales(const ir::Tensor& weight, int axis, const Codes& code
 // Codes of the weight, of its shape.
 ir::Tensor coded(const ir::Tensor& weight, std::string name, WeightScales scales);
 
-// The numbers of a tensor of float32, float16 or bfloat16 a piece at a time, in order, with the place of the first.
-void for_pieces(const ir::Tensor& weight, const std::function<void(int64_t first, std::span<const float>)>& each);
+// The numbers of a tensor of float32, float16 or bfloat16 a chunk at a time, in order, with the place of the first.
+void for_chunks(const ir::Tensor& weight, const std::function<void(int64_t first, std::span<const float>)>& each);
 
 // float32 [channels], or a scalar where there is one for all; and the zero points alike.
 ir::Tensor scale_tensor(const WeightScales& scales, std::string name);

@@ -50,12 +50,12 @@ std::optional<WeightLayout> layout_of(const ChosenNode& chosen) {
     return layout.maps_of_group > 0 && dims[0] % groups == 0 ? std::optional(layout) : std::nullopt;
   }
   const auto form = ops::weight_product(node);
-  if (!form || form->x_is_turned || chosen.weighted.data != 0 || dims.size() != 2 || form->alpha != 1)
+  if (!form || form->x_is_transposed || chosen.weighted.data != 0 || dims.size() != 2 || form->alpha != 1)
     return std::nullopt;
-  const bool is_turned = form->weight_is_turned != weight.behind_transpose;
-  layout = {.outputs = dims[is_turned ? 0 : 1], .inputs = dims[is_turned ? 1 : 0]};
-  layout.output_inner = is_turned ? dims[1] : 1;
-  layout.input_inner = is_turned ? 1 : dims[1];
+  const bool is_transposed = form->weight_is_transposed != weight.behind_transpose;
+  layout = {.outputs = dims[is_transposed ? 0 : 1], .inputs = dims[is_transposed ? 1 : 0]};
+  layout.output_inner = is_transposed ? dims[1] : 1;
+  layout.input_inner = is_transposed ? 1 : dims[1];
   layout.input_places = layout.inputs;
   return layout;
 }
@@ -64,7 +64,7 @@ std::optional<WeightLayout> layout_of(const ChosenNode& chosen) {
 std::vector<double> shifts(const ir::Tensor& weight, const WeightScales& scales, const WeightLayout& layout,
                            std::span<const double> means) {
   std::vector<double> sums(static_cast<size_t>(layout.outputs), 0);
-  for_pieces(weight, [&](int64_t first, std::span<const float> numbers) {
+  for_chunks(weight, [&](int64_t first, std::span<const float> numbers) {
     for (size_t i = 0; i < numbers.size(); ++i) {
       const int64_t element = first + static_cast<int64_t>(i);
       const Affine& affine = scales.affine[static_cast<size_t>(scales.channels.of(element))];
@@ -128,7 +128,7 @@ int correct_bias(Context& context) {
     std::string input;
   };
   std::vector<Corrected> corrected;
-  std::map<std::string, PlacesRequest> requests;
+  std::map<std::string, PositionsRequest> requests;
   for (const ChosenNode& node : choose_weighted(model, facts, context.wanted, left)) {
     if (!node.options->correct_bias || node.weighted.kernel == Int8Kernel::kRecurrent) continue;
     if (node.weighted.node->graph() != model.graph.get()) continue;
@@ -139,7 +139,7 @@ int correct_bias(Context& context) {
     requests[x->name()] = {.axis = node.weighted.kernel == Int8Kernel::kConvolution ? 1 : -1, .rank = rank};
     corrected.push_back({node, *layout, x->name()});
   }
-  const std::map<std::string, PlaceStatistics> seen = measured_places(model, requests, *context.samples);
+  const std::map<std::string, PositionStatistics> seen = measured_positions(model, requests, *context.samples);
   WeightChooser weights;
   int count = 0;
   for (const Corrected& each : corrected) {

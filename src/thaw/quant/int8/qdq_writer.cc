@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "thaw/ops/onnx/constant_operand.h"
-#include "thaw/quant/samples/made_once.h"
+#include "thaw/quant/samples/memo_cache.h"
 
 namespace thaw::quantizing::int8 {
 namespace {
@@ -80,12 +80,12 @@ QdqWriter::CodedConstants& QdqWriter::constants_of(ir::Value* weight, const Weig
       weights_[{weight, scales.channels.axis, static_cast<int>(scales.codes.type), scales.codes.lowest}];
   if (made.codes) return made;
   const std::string& name = weight->name();
-  MadeKey key("codes of 8 bits", *weight->constant());
+  MemoKey key("codes of 8 bits", *weight->constant());
   key.add(scales.channels.axis)
       .add(scales.codes.type)
       .add(scales.codes.lowest)
       .add(std::as_bytes(std::span(scales.affine)));
-  const std::vector<ir::Tensor> tensors = made_once(known_, key, [&] {
+  const std::vector<ir::Tensor> tensors = memoized(known_, key, [&] {
     return std::vector{coded(*weight->constant(), {}, scales), scale_tensor(scales, {}), zero_point_tensor(scales, {})};
   });
   const auto add = [&](ir::Tensor tensor, const char* ending) {
@@ -98,12 +98,13 @@ QdqWriter::CodedConstants& QdqWriter::constants_of(ir::Value* weight, const Weig
   return made;
 }
 
-ir::Value* QdqWriter::turned(CodedConstants& constants, const std::string& name) {
-  if (!constants.turned) {
-    constants.turned = add_node("Transpose", {constants.codes}, name + "_turned", graph_, graph_.nodes().front());
-    constants.turned->producer()->set_attribute({.name = "perm", .value = std::vector<int64_t>{1, 0}});
+ir::Value* QdqWriter::transposed(CodedConstants& constants, const std::string& name) {
+  if (!constants.transposed) {
+    constants.transposed =
+        add_node("Transpose", {constants.codes}, name + "_transposed", graph_, graph_.nodes().front());
+    constants.transposed->producer()->set_attribute({.name = "perm", .value = std::vector<int64_t>{1, 0}});
   }
-  return constants.turned;
+  return constants.transposed;
 }
 
 void QdqWriter::put_weight(ir::Node& node, const WeightOperand& weight, const WeightScales& scales,
@@ -117,8 +118,8 @@ void QdqWriter::put_weight(ir::Node& node, const WeightOperand& weight, const We
     ir::Value* codes = made.codes;
     int axis = scales.channels.axis;
     if (weight.behind_transpose) {
-      // Codes are turned, not numbers: kernels want DequantizeLinear right before them.
-      codes = turned(made, weight.value->name());
+      // Codes are transposed, not numbers: kernels want DequantizeLinear right before them.
+      codes = transposed(made, weight.value->name());
       if (axis >= 0) axis = 1 - axis;
     }
     numbers = dequantize(codes, made.scale, made.zero, axis, weight.value->name() + "_dequantized", graph, before);
@@ -132,7 +133,7 @@ void QdqWriter::put_bias(const WeightedNode& weighted, float data_scale, const W
   const ir::Tensor& tensor = *bias->constant();
   std::vector<float> scales;
   std::vector<std::byte> bytes(static_cast<size_t>(tensor.num_elements()) * sizeof(int32_t));
-  for_pieces(tensor, [&](int64_t first, std::span<const float> numbers) {
+  for_chunks(tensor, [&](int64_t first, std::span<const float> numbers) {
     for (size_t i = 0; i < numbers.size(); ++i) {
       const auto channel = static_cast<size_t>(first) + i;
       const float scale = data_scale * weight.affine[weight.channels.axis < 0 ? 0 : channel].scale;

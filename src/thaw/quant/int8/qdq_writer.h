@@ -36,12 +36,12 @@ class QdqWriter {
   // Constants of a weight: codes of its shape, scales and zero points. Equal ones once.
   struct CodedConstants {
     ir::Value *codes = nullptr, *scale = nullptr, *zero = nullptr;
-    std::map<std::pair<const ir::Graph*, bool>, ir::Value*> decoded = {};  // by where, and whether it is turned
-    ir::Value* turned = nullptr;                                           // the codes of a matrix
+    std::map<std::pair<const ir::Graph*, bool>, ir::Value*> decoded = {};  // by where, and whether it is transposed
+    ir::Value* transposed = nullptr;                                       // the codes of a matrix
   };
   CodedConstants& constants_of(ir::Value* weight, const WeightScales& scales);
   // The codes as [columns, rows]; a Transpose, which a runtime computes once.
-  ir::Value* turned(CodedConstants& constants, const std::string& name);
+  ir::Value* transposed(CodedConstants& constants, const std::string& name);
 
  private:
   struct Parameters {

@@ -19,7 +19,7 @@ class ScaledSource final : public ir::TensorSource {
 
   void write(const Sink& sink) const override {
     std::vector<float> made;
-    for_pieces(weight_, [&](int64_t first, std::span<const float> numbers) {
+    for_chunks(weight_, [&](int64_t first, std::span<const float> numbers) {
       made.assign(numbers.begin(), numbers.end());
       for (size_t i = 0; i < made.size(); ++i)
         made[i] *= factors_[static_cast<size_t>((first + static_cast<int64_t>(i)) / inner_) % factors_.size()];
@@ -42,7 +42,7 @@ ir::Tensor scaled(const ir::Tensor& weight, std::string name, std::vector<float>
 
 std::vector<double> largest_of(const ir::Tensor& weight, int64_t places, int64_t inner) {
   std::vector<double> largest(static_cast<size_t>(places), 0);
-  for_pieces(weight, [&](int64_t first, std::span<const float> numbers) {
+  for_chunks(weight, [&](int64_t first, std::span<const float> numbers) {
     for (size_t i = 0; i < numbers.size(); ++i) {
       double& here = largest[static_cast<size_t>((first + static_cast<int64_t>(i)) / inner % places)];
       here = std::max(here, std::fabs(static_cast<double>(numbers[i])));

@@ -37,8 +37,8 @@ bool can_be_scaled(const ChosenNode& chosen, const infer::Result& facts, std::st
   const WeightedNode& node = chosen.weighted;
   const auto form = ops::weight_product(*node.node);
   if (chosen.options->smooth <= 0 || !form) return false;
-  if (form->x_is_turned || node.data != 0) why = "what it multiplies is turned, or stands on the right";
-  if (node.weights.front().behind_transpose) why = "its weight is turned before it is multiplied";
+  if (form->x_is_transposed || node.data != 0) why = "what it multiplies is transposed, or stands on the right";
+  if (node.weights.front().behind_transpose) why = "its weight is transposed before it is multiplied";
   return why.empty() && node.weights.front().tensor->dims.size() == 2 && facts.fact(node.node->input(0)).rank() >= 1;
 }
 
@@ -73,7 +73,7 @@ class SmoothGrouper {
       if (why != why_not_.end()) leave(*node, why->second);
       return why != why_not_.end();
     });
-    return joined(scaled);
+    return united(scaled);
   }
 
  private:
@@ -89,22 +89,22 @@ class SmoothGrouper {
   // A weight that is summed along both of its axes has no place that one factor is for.
   void refuse_other_axes(const ChosenNode& node) {
     const WeightOperand& weight = node.weighted.weights.front();
-    const bool is_turned = ops::weight_product(*node.weighted.node)->weight_is_turned;
-    const auto [at, fresh] = is_turned_.try_emplace(weight.value, is_turned);
-    if (!fresh && at->second != is_turned)
-      why_not_.try_emplace(weight.value, "its weight is read turned too: scaled, it would be stored twice");
+    const bool is_transposed = ops::weight_product(*node.weighted.node)->weight_is_transposed;
+    const auto [at, fresh] = is_transposed_.try_emplace(weight.value, is_transposed);
+    if (!fresh && at->second != is_transposed)
+      why_not_.try_emplace(weight.value, "its weight is read transposed too: scaled, it would be stored twice");
   }
 
-  std::vector<SmoothedGroup> joined(const std::vector<const ChosenNode*>& nodes) {
-    DisjointSets joined(nodes.size());
+  std::vector<SmoothedGroup> united(const std::vector<const ChosenNode*>& nodes) {
+    DisjointSets united(nodes.size());
     std::unordered_map<const ir::Value*, size_t> first_of;  // that reads it, as input or as weight
     for (size_t i = 0; i < nodes.size(); ++i)
       for (const ir::Value* read : {nodes[i]->weighted.node->input(0), nodes[i]->weighted.weights.front().value})
-        joined.join(first_of.try_emplace(read, i).first->second, i);
+        united.join(first_of.try_emplace(read, i).first->second, i);
     std::vector<SmoothedGroup> groups;
     std::unordered_map<size_t, size_t> group_of;
     for (size_t i = 0; i < nodes.size(); ++i) {
-      const auto [at, fresh] = group_of.try_emplace(joined.first_of(i), groups.size());
+      const auto [at, fresh] = group_of.try_emplace(united.first_of(i), groups.size());
       if (fresh) groups.emplace_back();
       add(*nodes[i], groups[at->second]);
     }
@@ -115,11 +115,11 @@ class SmoothGrouper {
     const auto first_of = [](const auto& pair) { return pair.first; };
     ir::Node* node = chosen.weighted.node;
     const WeightOperand& weight = chosen.weighted.weights.front();
-    const bool is_turned = ops::weight_product(*node)->weight_is_turned;
+    const bool is_transposed = ops::weight_product(*node)->weight_is_transposed;
     group.alpha = group.alpha > 0 ? group.alpha : chosen.options->smooth;
-    group.width = weight.tensor->dims[is_turned ? 1 : 0];
+    group.width = weight.tensor->dims[is_transposed ? 1 : 0];
     if (std::ranges::find(group.weights, weight.value, first_of) == group.weights.end())
-      group.weights.emplace_back(weight.value, is_turned ? 1 : weight.tensor->dims[1]);
+      group.weights.emplace_back(weight.value, is_transposed ? 1 : weight.tensor->dims[1]);
     const auto at = std::ranges::find(group.by_input, node->input(0), first_of);
     (at == group.by_input.end() ? group.by_input.emplace_back(node->input(0), std::vector<ir::Node*>()) : *at)
         .second.push_back(node);
@@ -130,10 +130,10 @@ class SmoothGrouper {
   const ir::Graph* main_ = nullptr;
   std::vector<ChosenNode> chosen_;
   std::unordered_map<const ir::Value*, std::string> why_not_;  // by weights
-  std::unordered_map<const ir::Value*, bool> is_turned_;
+  std::unordered_map<const ir::Value*, bool> is_transposed_;
 };
 
-std::vector<float> factors_of(const SmoothedGroup& group, const std::map<std::string, PlaceStatistics>& seen) {
+std::vector<float> factors_of(const SmoothedGroup& group, const std::map<std::string, PositionStatistics>& seen) {
   std::vector<double> inputs(static_cast<size_t>(group.width), 0), weights = inputs;
   for (const auto& [x, nodes] : group.by_input) {
     const std::vector<double>& largest = seen.at(x->name()).largest;
@@ -160,10 +160,10 @@ int smooth(Context& context) {
   ir::Model& model = context.model;
   infer::Inference& facts = context.facts();
   const std::vector<SmoothedGroup> groups = SmoothGrouper(model, facts.result(), context.wanted, context.changes).run();
-  std::map<std::string, PlacesRequest> requests;
+  std::map<std::string, PositionsRequest> requests;
   for (const SmoothedGroup& group : groups)
     for (const auto& [x, nodes] : group.by_input) requests[x->name()] = {.axis = -1, .rank = facts.fact(x).rank()};
-  const std::map<std::string, PlaceStatistics> seen = measured_places(model, requests, *context.samples);
+  const std::map<std::string, PositionStatistics> seen = measured_positions(model, requests, *context.samples);
   ir::Graph& graph = *model.graph;
   int count = 0;
   for (const SmoothedGroup& group : groups) {

@@ -56,9 +56,11 @@ class IntegerWriter {
     const Measured x = measured(node.input(chosen.weighted.data));
     QdqWriter::CodedConstants& w = constants_.constants_of(weight.value, scales);
     const bool is_left = weight.input == form->x;  // it is multiplied with what stands on its right
-    const bool is_turned = weight.behind_transpose != (is_left ? form->x_is_turned : form->weight_is_turned);
-    ir::Value* codes = is_turned ? constants_.turned(w, weight.value->name()) : w.codes;
-    ir::Value* data = (is_left ? form->weight_is_turned : form->x_is_turned) ? at.transpose(x.codes, {1, 0}) : x.codes;
+    const bool is_transposed =
+        weight.behind_transpose != (is_left ? form->x_is_transposed : form->weight_is_transposed);
+    ir::Value* codes = is_transposed ? constants_.transposed(w, weight.value->name()) : w.codes;
+    ir::Value* data =
+        (is_left ? form->weight_is_transposed : form->x_is_transposed) ? at.transpose(x.codes, {1, 0}) : x.codes;
     ir::Value* w_zero = has_zero_points(scales) ? w.zero : nullptr;
     ir::Value* sum = is_left ? at.emit("MatMulInteger", {codes, data, w_zero, x.zero})
                              : at.emit("MatMulInteger", trimmed({data, codes, x.zero, w_zero}));

@@ -15,7 +15,7 @@
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/place.h"
 #include "thaw/ir/graph/transaction.h"
-#include "thaw/ops/onnx/told_apart.h"
+#include "thaw/ops/onnx/sensitive_range.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/quant/int8/calibration.h"
 #include "thaw/quant/int8/passes.h"
@@ -49,21 +49,21 @@ class UsefulRanges {
     if (value.is_output() || value.uses().empty()) return;
     Range all = kNoNumber;
     for (const ir::Use& use : value.uses()) {
-      const Range told = told_apart_by(use);
-      all = {std::min(all.lowest, told.lowest), std::max(all.highest, told.highest)};
+      const Range sensitive = sensitive_range_of(use);
+      all = {std::min(all.lowest, sensitive.lowest), std::max(all.highest, sensitive.highest)};
       if (std::isinf(all.lowest) && std::isinf(all.highest)) return;
     }
     if (graph_.returned_by(&value).empty()) found_.emplace(&value, all);
   }
 
-  Range told_apart_by(const ir::Use& use) const {
+  Range sensitive_range_of(const ir::Use& use) const {
     if (use.node->graph() != &graph_) return kEveryNumber;
     if (moves(use)) {
       const auto behind = found_.find(use.node->output(0));
       return behind == found_.end() ? kEveryNumber : behind->second;
     }
-    const ops::ToldApart told = ops::told_apart(*use.node, use.index);
-    return {told.lowest, told.highest};
+    const ops::SensitiveRange sensitive = ops::sensitive_range(*use.node, use.index);
+    return {sensitive.lowest, sensitive.highest};
   }
 
   // All that it reads there goes into its one result as it is.
@@ -88,15 +88,15 @@ struct Scaled {
 using TensorScales = std::unordered_map<const ir::Value*, Scaled>;
 
 TensorScales measure(const ir::Model& model, const Chosen& chosen, const Samples& samples) {
-  const ValuePlaces places(model);
-  std::map<ValuePlace, RangeRequest> wanted;
-  std::map<ValuePlace, const QuantizedTensor*> tensors;
+  const ValueLocations places(model);
+  std::map<ValueLocation, RangeRequest> wanted;
+  std::map<ValueLocation, const QuantizedTensor*> tensors;
   std::unordered_map<const ir::Graph*, std::unordered_map<const ir::Value*, Range>> useful;  // by graphs
   for (const QuantizedTensor& tensor : chosen.tensors) {
     if (tensor.scale_of != tensor.value) continue;
     const Int8Options& options = *tensor.options;
     const ir::Graph* graph = tensor.value->graph();
-    const ValuePlace place = places.of(*tensor.value);
+    const ValueLocation place = places.of(*tensor.value);
     RangeRequest& request = wanted[place];
     request = {options.range, options.percentile, activation_codes(options), options.symmetric_activations};
     const auto [here, fresh] = useful.try_emplace(graph);

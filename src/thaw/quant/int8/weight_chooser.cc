@@ -22,7 +22,7 @@ void WeightChooser::require_for_bias(const ChosenNode& node, float data_scale) {
   const WeightOperand& weight = node.weighted.weights.front();
   const bool per_channel = node.options->per_channel && weight.axis >= 0;
   std::vector<double>& least = least_[key_of(weight, *node.options)];
-  for_pieces(*node.weighted.bias_value->constant(), [&](int64_t first, std::span<const float> numbers) {
+  for_chunks(*node.weighted.bias_value->constant(), [&](int64_t first, std::span<const float> numbers) {
     for (size_t i = 0; i < numbers.size(); ++i) {
       const size_t channel = per_channel ? static_cast<size_t>(first) + i : 0;
       if (least.size() <= channel) least.resize(channel + 1, 0);

@@ -50,11 +50,11 @@ std::string why_wide(const ir::Tensor& tensor, ir::DataType read_as) {
 }
 
 // The constant behind an operand; behind a Transpose too, where that is allowed. `why`: that it cannot be kept in 8 bits.
-std::optional<WeightOperand> weight_at(const ir::Node& node, int input, bool may_be_turned, std::string& why) {
+std::optional<WeightOperand> weight_at(const ir::Node& node, int input, bool may_be_transposed, std::string& why) {
   const auto stored = stored_weight(node.input(input));
-  if (!stored || (stored->turned && !may_be_turned)) return std::nullopt;
+  if (!stored || (stored->transposed && !may_be_transposed)) return std::nullopt;
   if (why.empty()) why = why_wide(*stored->tensor, stored->type);
-  return WeightOperand{input, stored->value, stored->tensor, stored->turned, -1};
+  return WeightOperand{input, stored->value, stored->tensor, stored->transposed, -1};
 }
 
 // Of a product, none of whose operands is a constant that it takes.

@@ -15,7 +15,7 @@ struct WeightOperand {
   int input = 1;               // of the node
   ir::Value* value = nullptr;  // the constant: of float32, or of 16 bits, which a Cast widens
   const ir::Tensor* tensor = nullptr;
-  bool behind_transpose = false;  // what is read is the constant, turned
+  bool behind_transpose = false;  // what is read is the constant, transposed
   int axis = -1;                  // of the constant, with a place for each channel of the result; -1: there is none
 };
 

@@ -81,10 +81,11 @@ class BringingOut {
 
   // Of a vector with a number for each run, of which there may be none.
   ir::Value* of_all_runs(ir::Value* value, OfRuns reduction) {
-    ir::Value* joined = model_.op("Concat", {value, zeros_});
-    joined->producer()->set_attribute({.name = "axis", .value = int64_t{0}});
-    if (reduction == OfRuns::kLeast) return model_.reduce("ReduceMin", joined);
-    return reduction == OfRuns::kMost ? model_.reduce("ReduceMax", joined) : model_.reduce("ReduceSum", joined);
+    ir::Value* concatenated = model_.op("Concat", {value, zeros_});
+    concatenated->producer()->set_attribute({.name = "axis", .value = int64_t{0}});
+    if (reduction == OfRuns::kLeast) return model_.reduce("ReduceMin", concatenated);
+    return reduction == OfRuns::kMost ? model_.reduce("ReduceMax", concatenated)
+                                      : model_.reduce("ReduceSum", concatenated);
   }
 
   MeasuredModel& model_;
@@ -94,7 +95,7 @@ class BringingOut {
 
 }  // namespace
 
-ValuePlaces::ValuePlaces(const ir::Model& model) {
+ValueLocations::ValueLocations(const ir::Model& model) {
   for (const ir::Graph* graph : rewrite::all_graphs(*model.graph)) numbers_.emplace(graph, numbers_.size());
 }
 

@@ -15,16 +15,16 @@ namespace thaw::quantizing {
 class MeasuredModel;
 
 // A value by where it stands, which a copy of its model tells too.
-struct ValuePlace {
+struct ValueLocation {
   size_t graph = 0;  // its number among rewrite::all_graphs: 0 is the main graph
   std::string name;
-  auto operator<=>(const ValuePlace&) const = default;
+  auto operator<=>(const ValueLocation&) const = default;
 };
 
-class ValuePlaces {
+class ValueLocations {
  public:
-  explicit ValuePlaces(const ir::Model& model);
-  ValuePlace of(const ir::Value& value) const { return {number_of(*value.graph()), value.name()}; }
+  explicit ValueLocations(const ir::Model& model);
+  ValueLocation of(const ir::Value& value) const { return {number_of(*value.graph()), value.name()}; }
   size_t number_of(const ir::Graph& graph) const { return numbers_.at(&graph); }
 
  private:

@@ -15,7 +15,7 @@ namespace thaw::quantizing {
 namespace {
 
 constexpr int64_t kAxesAreOperands = 18;             // opset of ReduceMax and ReduceMean; ReduceSum's is 13
-constexpr int64_t kPieceOfArray = int64_t{1} << 20;  // elements
+constexpr int64_t kChunkOfArray = int64_t{1} << 20;  // elements
 
 }  // namespace
 
@@ -79,7 +79,7 @@ std::string MeasuredModel::output(ir::Value* value) {
 void MeasuredModel::start() { session_.emplace(*model_, SessionOptions{.spinning = false}); }
 
 void for_rows(const Array& array, int64_t width, const std::function<void(std::span<const float>)>& each) {
-  const int64_t step = std::max<int64_t>(1, kPieceOfArray / width) * width, count = array.num_elements();
+  const int64_t step = std::max<int64_t>(1, kChunkOfArray / width) * width, count = array.num_elements();
   const auto bytes = static_cast<size_t>(ir::bits_of(array.dtype)) / 8;
   if (array.dtype == DataType::kFloat) {  // as they lie
     const std::span all(reinterpret_cast<const float*>(array.bytes.data()), static_cast<size_t>(count));
@@ -88,17 +88,17 @@ void for_rows(const Array& array, int64_t width, const std::function<void(std::s
     return;
   }
   std::vector<double> numbers;
-  std::vector<float> piece;
+  std::vector<float> chunk;
   for (int64_t first = 0; first < count; first += step) {
-    piece.resize(static_cast<size_t>(std::min(step, count - first)));
+    chunk.resize(static_cast<size_t>(std::min(step, count - first)));
     if (array.dtype == DataType::kFloat16 || array.dtype == DataType::kBfloat16) {
-      ir::to_floats(array.dtype, array.bytes.data() + static_cast<size_t>(first) * bytes, piece);
+      ir::to_floats(array.dtype, array.bytes.data() + static_cast<size_t>(first) * bytes, chunk);
     } else {
-      numbers.resize(piece.size());
+      numbers.resize(chunk.size());
       run::decode(array.dtype, array.bytes.data(), first, numbers);
-      std::ranges::copy(numbers, piece.begin());
+      std::ranges::copy(numbers, chunk.begin());
     }
-    each(piece);
+    each(chunk);
   }
 }
 

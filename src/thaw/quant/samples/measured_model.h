@@ -32,7 +32,7 @@ class MeasuredModel {
   // Of the main graph; null where it has none of that name.
   ir::Value* value(std::string_view name) { return model_->graph->find(name); }
   // Of any graph.
-  ir::Value* value(const ValuePlace& place) { return graph(place.graph).find(place.name); }
+  ir::Value* value(const ValueLocation& place) { return graph(place.graph).find(place.name); }
   ir::Graph& graph(size_t number) { return *graphs_[number]; }
   size_t number_of(const ir::Graph& graph) const { return places_.number_of(graph); }
   // Of the main graph, which all others see.
@@ -55,13 +55,13 @@ class MeasuredModel {
  private:
   std::unique_ptr<ir::Model> model_;
   std::vector<ir::Graph*> graphs_;
-  ValuePlaces places_;
+  ValueLocations places_;
   int64_t opset_;
   std::vector<std::string> inputs_;
   std::optional<run::Session> session_;
 };
 
-// The elements as floats, a piece at a time of whole rows of that width.
+// The elements as floats, a chunk at a time of whole rows of that width.
 void for_rows(const Array& array, int64_t width, const std::function<void(std::span<const float>)>& each);
 
 }  // namespace thaw::quantizing

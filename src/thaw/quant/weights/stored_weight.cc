@@ -16,13 +16,13 @@ bool is_half_type(ir::DataType type) { return type == ir::DataType::kFloat16 || 
 }  // namespace
 
 std::optional<StoredWeight> stored_weight(const ir::Value* operand) {
-  bool is_cast = false, turned = false;
+  bool is_cast = false, transposed = false;
   auto* value = const_cast<ir::Value*>(operand);
   for (int step = 0; value && !value->is_input() && step < kMostSteps; ++step) {
     if (const ir::Tensor* tensor = value->constant()) {
       if (!ir::is_floating(tensor->data_type) || (is_cast && !is_half_type(tensor->data_type))) return std::nullopt;
-      if (turned && tensor->dims.size() != 2) return std::nullopt;
-      return StoredWeight{value, tensor, is_cast ? ir::DataType::kFloat : tensor->data_type, turned};
+      if (transposed && tensor->dims.size() != 2) return std::nullopt;
+      return StoredWeight{value, tensor, is_cast ? ir::DataType::kFloat : tensor->data_type, transposed};
     }
     const ir::Node* maker = value->producer();
     if (!maker) return std::nullopt;
@@ -31,8 +31,8 @@ std::optional<StoredWeight> stored_weight(const ir::Value* operand) {
       value = before;
     } else if (ir::Value* same = ops::unchanged(*maker)) {
       value = same;
-    } else if (ir::Value* upright = ops::turned_matrix(*maker)) {
-      turned = !turned;
+    } else if (ir::Value* upright = ops::transposed_matrix(*maker)) {
+      transposed = !transposed;
       value = upright;
     } else {
       return std::nullopt;

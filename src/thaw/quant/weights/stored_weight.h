@@ -14,7 +14,7 @@ struct StoredWeight {
   ir::Value* value = nullptr;  // the constant, which nobody can replace
   const ir::Tensor* tensor = nullptr;
   ir::DataType type = ir::DataType::kFloat;  // that it is read as: wider than the constant's own behind a Cast
-  bool turned = false;                       // by a Transpose of a matrix
+  bool transposed = false;                   // by a Transpose of a matrix
 };
 
 // Behind Identities, Transposes of matrices and a Cast of float16 or bfloat16 to float32, as half-precision checkpoints are exported with.

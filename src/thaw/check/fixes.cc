@@ -1,0 +1,114 @@
+#include "thaw/check/fixes.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::checking {
+namespace {
+
+constexpr size_t kMostCommands = 3;
+
+// `{}` in a command is the model's file.
+struct Fix {
+  std::string_view code;
+  std::string_view happens;
+  std::array<std::string_view, kMostCommands> commands;
+};
+
+constexpr std::string_view kFix = "thaw fix {} -o fixed.onnx";
+constexpr std::string_view kReference = "thaw fix {} -o fixed.onnx --reference refs.npz";
+constexpr std::string_view kLift = "thaw lift {} SECOND_SIZE.onnx THIRD_SIZE.onnx -o lifted.onnx";
+constexpr std::string_view kDirectml = "thaw optimize {} -o directml.onnx --target directml";
+constexpr std::string_view kOtherSizesStop = "ONNX Runtime stops at other sizes: shapes no longer fit";
+
+// clang-format off
+constexpr Fix kFixes[] = {
+    {"THAW001", "ONNX Runtime refuses the model, or stops at this node", {}},
+    {"THAW003", "ONNX Runtime will stop with 'Shape mismatch attempting to re-use buffer'", {kFix}},
+    {"THAW004", "ONNX Runtime takes sizes of one text to be equal, and may stop with 'Shape mismatch attempting to re-use buffer'", {kFix}},
+    {"THAW005", "ONNX Runtime warns of it, or refuses the model: 'existing shape differ' or 'Type Error'", {kFix}},
+    {"THAW006", "other runtimes refuse the model, or read the other one", {kFix}},
+    {"THAW010", kOtherSizesStop, {kFix, kReference, kLift}},
+    {"THAW011", "ONNX Runtime stops at other sizes: the lengths of the Split no longer add up", {kLift, kReference}},
+    {"THAW012", "at larger sizes the rest is cut off without a word", {kFix, kLift}},
+    {"THAW013", "ONNX Runtime stops at other sizes: the table does not broadcast", {kLift, kReference}},
+    {"THAW014", "at larger sizes elements are left out, at smaller ones ONNX Runtime stops: 'indices element out of data bounds'", {kLift, kReference}},
+    {"THAW015", "ONNX Runtime stops at any other size", {}},
+    {"THAW016", "multiples of the frozen size run, and give wrong numbers", {kFix, kReference, kLift}},
+    {"THAW017", "inputs of as many elements in another arrangement run, and give wrong numbers", {kLift, kReference}},
+    {"THAW018", "with more than one sample the results of all are mixed", {"thaw batch {} -o batched.onnx"}},
+    {"THAW019", kOtherSizesStop, {kReference, kLift}},
+    {"THAW020", "the last step may come out one off", {}},
+    {"THAW021", "ONNX Runtime refuses the model: 'Type Error'", {kFix}},
+    {"THAW034", "the device waits for the host at every run", {kFix}},
+    {"THAW050", "what the other rules say is not all", {"thaw check {} --max-visits 1000000000"}},
+};
+// clang-format on
+
+// What `optimize --target directml` writes in another form.
+constexpr std::string_view kOfDirectml[] = {"THAW030", "THAW031", "THAW032"};
+
+// Weights in blocks are not made numbers again: `convert --target directml` of the model before leaves such a table as it is.
+bool stays_in_directml(const Finding& finding) {
+  return finding.code == "THAW030" && finding.where.op.starts_with(fmt::format("{}.", ops::kMicrosoft));
+}
+
+// As a shell takes it.
+std::string quoted(const std::string& path) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c >= 0x80 ||
+           std::string_view("_-./+,:@").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!path.empty() && path.front() != '-' && std::ranges::all_of(path, is_plain)) return path;
+  std::string text = path.starts_with('-') ? "./'" : "'";
+  for (const char c : path) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+std::string file_of(const ir::Model& model) {
+  return model.path.extension().empty() ? "model.onnx" : quoted(model.path.string());
+}
+
+// A vision tower, as far as its inputs tell: the checkpoint may still be there.
+bool may_be_built(const ir::Model& model) {
+  return std::ranges::any_of(model.graph->inputs(), [](const ir::Value* input) {
+    return input->name() == "grid_thw" || input->name() == "image_grid_thw" ||
+           (input->name() == "pixel_values" && input->type.shape && input->type.shape->size() == 2);
+  });
+}
+
+}  // namespace
+
+void add_fix(Finding& finding, const ir::Model& model, const ops::Target* target) {
+  const std::vector<std::string> own = std::exchange(finding.commands, {});
+  const auto add = [&](std::string_view command) {
+    if (command.empty()) return;
+    std::string text(command);
+    if (const size_t at = text.find("{}"); at != std::string::npos) text.replace(at, 2, file_of(model));
+    finding.commands.push_back(std::move(text));
+  };
+  for (const std::string& command : own) add(command);
+  if (target != nullptr && target->name == "directml" &&
+      std::ranges::find(kOfDirectml, finding.code) != std::end(kOfDirectml)) {
+    finding.happens = "the node runs on the CPU, or the session is not made";
+    if (!stays_in_directml(finding)) add(kDirectml);
+  }
+  const auto* fix = std::ranges::find(kFixes, finding.code, &Fix::code);
+  if (fix == std::end(kFixes)) return;
+  // What the rule says of a finding goes before what is said of all. A note's model works as it is declared.
+  const bool is_said = !finding.happens.empty();
+  if (!is_said && (finding.severity != Severity::kNote || finding.code == "THAW018")) finding.happens = fix->happens;
+  if (!own.empty()) return;
+  for (const std::string_view command : fix->commands) add(command);
+  const bool is_lifted = std::ranges::find(fix->commands, kLift) != fix->commands.end();
+  if (is_lifted && may_be_built(model)) add("thaw build CHECKPOINT_FOLDER -o onnx --part vision");
+}
+
+}  // namespace thaw::checking
