@@ -146,7 +146,7 @@ class Bench:
         folder.mkdir()
         nodes = int(self.make("traces", self.options.blocks, folder))
         traces = sorted(map(str, folder.glob("*.onnx")))
-        lift = [self.thaw, "lift", *traces, "-o", str(folder / "lifted.out"), "--values", str(folder / "values.json"),
+        lift = [self.thaw, "lift", *traces, "-o", str(folder / "lifted.out"), "--trace-values", str(folder / "values.json"),
                 "--add-input", "grid_thw:int64[1,3]", "--no-check"]
         read = [sys.executable, "-c", "import onnx, sys; [onnx.load(p) for p in sys.argv[1:]]", *traces]
         rows = [("thaw lift --no-check", measure.best_of(self.options.repeats, lift)),

@@ -12,6 +12,17 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/thaw" DESTINATION "${CMAKE_INST
 install(FILES "${PROJECT_BINARY_DIR}/generated/thaw/version.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/thaw")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
+# The man page, as the command itself prints it.
+set(thaw_man_page "${PROJECT_BINARY_DIR}/thaw.1")
+add_custom_command(
+  OUTPUT "${thaw_man_page}"
+  COMMAND thaw_cli completion man > "${thaw_man_page}"
+  DEPENDS thaw_cli
+  COMMENT "Writing thaw(1)"
+  VERBATIM)
+add_custom_target(thaw_man ALL DEPENDS "${thaw_man_page}")
+install(FILES "${thaw_man_page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/thawConfig.cmake.in" "${PROJECT_BINARY_DIR}/thawConfig.cmake"
                               INSTALL_DESTINATION "${thaw_package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/thawConfigVersion.cmake" COMPATIBILITY SameMinorVersion)

@@ -37,7 +37,7 @@ void look_at(const ir::Model& model) {
     static_cast<void>(to_html(report));
     static_cast<void>(to_sarif(report));
     static_cast<void>(to_github(report));
-  } catch (const Error&) {  // a name of a size that the grammar of --dims has no place for
+  } catch (const Error&) {  // a name of a size that the grammar of --sizes has no place for
   }
 }
 

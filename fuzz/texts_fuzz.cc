@@ -1,4 +1,4 @@
-// Any text as what the command line takes: sizes (--dims, --sweep), values, ranges of values, names, and config.json.
+// Any text as what the command line takes: sizes (--sizes), values, ranges of values, names, and config.json.
 // One thaw::Error, or what the grammar promises.
 #include <cstddef>
 #include <cstdint>

@@ -60,8 +60,8 @@ CALLS = {
     "convert_folder": ["convert", "m.onnx", "-o", "o.onnx", "--to", "int8", "--data", "many"],
     "convert_int4": ["convert", "m.onnx", "-o", "o.onnx", "--to", "int4", "--method", "gptq", "--data", "bomb.npz"],
     "sensitivity": ["sensitivity", "m.onnx", "-o", "o", "--data", "many"],
-    "lift": ["lift", "t3.onnx", "t5.onnx", "-o", "o.onnx", "--values", "t3.npz"],
-    "lift_of_no_input": ["lift", "t3.onnx", "t5.onnx", "-o", "o.onnx", "--values", "t5.npz"],
+    "lift": ["lift", "t3.onnx", "t5.onnx", "-o", "o.onnx", "--trace-values", "t3.npz"],
+    "lift_of_no_input": ["lift", "t3.onnx", "t5.onnx", "-o", "o.onnx", "--trace-values", "t5.npz"],
 }
 
 

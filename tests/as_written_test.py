@@ -26,7 +26,7 @@ def files_below(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
-VERBS = {"optimize": [], "fix": [], "pin": ["--dims", "batch=3"], "convert": ["--to", "int4"], "batch": [], "split": ["--parts", "2"],
+VERBS = {"optimize": [], "fix": [], "pin": ["--sizes", "batch=3"], "convert": ["--to", "int4"], "batch": [], "split": ["--parts", "2"],
          "inspect": ["--annotate"]}
 
 
@@ -153,7 +153,7 @@ def run_plainly(path, feeds):
 def test_what_only_fusions_change_is_no_difference(thaw, save, tmp_path, verb):
     """-10000 and more, added to scores: ONNX Runtime's attention rounds that otherwise, and finds itself in one of the two models alone."""
     path, out = save(bert_layer(), "bert"), tmp_path / "o.onnx"
-    thaw(verb, path, *(["--dims", "batch=2"] if verb == "pin" else []), "-o", out, code=0)
+    thaw(verb, path, *(["--sizes", "batch=2"] if verb == "pin" else []), "-o", out, code=0)
     rng = np.random.default_rng(1)
     feeds = {"x": rng.standard_normal((2, 3, 8)).astype(np.float32), "kept": np.array([[1, 7, 0], [0, 1, 1]], np.int64)}
     np.testing.assert_allclose(run_plainly(out, feeds), run_plainly(path, feeds), atol=1e-6)

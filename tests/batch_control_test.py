@@ -54,7 +54,7 @@ def test_an_if_that_can_go_one_way_only_is_settled(save, batch):
 @pytest.mark.parametrize("width", [1, 2])
 def test_an_if_that_sizes_decide_is_settled(save, batch, width):
     model = save(squeeze_where_it_can([node("Relu", "i", "y")], None))
-    batched, _ = batch(model, "--sample", f"x_dim1={width}")
+    batched, _ = batch(model, "--sizes", f"x_dim1={width}")
     assert samples_agree(model, batched, draw(3, x=(1, width, 3, 7))) == 0
 
 
@@ -107,7 +107,7 @@ def test_a_branch_that_cannot_run_at_the_told_sizes_is_an_error_in_a_run(thaw, s
     model = by_rate(*frames)
     path, out, again = save(model), tmp_path / "out.onnx", tmp_path / "again.onnx"
     size = "w" if width == 12 else "x[0]"
-    thaw("batch", path, "-o", out, "--inputs", "x", "--sample", f"{size}={width}", "--values", f"rate={runs}", code=0)
+    thaw("batch", path, "-o", out, "--inputs", "x", "--sizes", f"{size}={width}", "--values", f"rate={runs}", code=0)
     thaw("optimize", out, "-o", again, code=0)  # which leaves the guard where it is
     x = np.random.default_rng(3).standard_normal((5, width)).astype(np.float32)
     one = [session(model).run(None, {"x": row, "rate": np.array(runs)})[0] for row in x]

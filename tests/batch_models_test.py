@@ -94,8 +94,8 @@ def test_real_models_that_take_a_batch_already_stay_right(batch, file, sizes):
 
 
 @pytest.mark.parametrize("file, sample", [("silero_vad_op18_ifless.onnx", []),
-                                          ("silero_vad_16k_op15.onnx", ["--sample", "sequence=576"]),
-                                          ("silero_vad_half.onnx", ["--sample", "sequence=576"])])
+                                          ("silero_vad_16k_op15.onnx", ["--sizes", "sequence=576"]),
+                                          ("silero_vad_half.onnx", ["--sizes", "sequence=576"])])
 def test_voice_detection_with_its_states(batch, file, sample):
     model = need_package("silero_vad") / "data" / file
     batched, report = batch(model, "--inputs", "input,state", *sample)
@@ -111,7 +111,7 @@ def test_voice_detection_with_its_states(batch, file, sample):
 def test_voice_detection_at_two_rates_in_one_if(batch, rate, size):
     """Each rate has a branch of its own, where `If(size == 1) Squeeze` can go one way only: sizes stay free for both."""
     model = need_package("silero_vad") / "data" / "silero_vad.onnx"
-    batched, report = batch(model, "--inputs", "input,state", "--sample", "input_dim0=1,state_dim1=1")
+    batched, report = batch(model, "--inputs", "input,state", "--sizes", "input_dim0=1,state_dim1=1")
     assert [n["message"].split(" -> ")[1] for n in report["inputs"]] == ["[batch, ?]", "[batch, 2, 1, 128]"]
     rng = np.random.default_rng(rate)
     samples = [dict(input=rng.standard_normal((1, size), dtype=np.float32), state=rng.standard_normal((2, 1, 128), dtype=np.float32))
@@ -209,7 +209,7 @@ def test_a_new_axis_before_a_fixed_one(save, batch, thaw):
 
 @pytest.mark.parametrize("args, words", [
     (["--inputs", "nothing"], ["no input 'nothing'", "expected one of"]),
-    (["--sample", "height=3"], ["there is no size 'height'"]),
+    (["--sizes", "height=3"], ["there is no size 'height'"]),
 ])
 def test_wrong_calls(thaw, save, tmp_path, args, words):
     message = thaw.error("batch", save(sized_by_data()), "-o", tmp_path / "out.onnx", *args)

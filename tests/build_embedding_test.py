@@ -153,7 +153,7 @@ def test_without_features_tokens_are_embedded_as_others_are(build, family):
 def test_sizes_of_the_embedding_are_proven(thaw, build, family):
     model = build(family, "--part", "embedding") / "embedding.onnx"
     counts = ",num_image_tokens=0..9999" if family == "phi4_mm" else ",num_tokens=0..9999"
-    report = thaw.json("check", model, "--dims", "batch=1..16,seq=1..32768" + counts, code=0)
+    report = thaw.json("check", model, "--sizes", "batch=1..16,seq=1..32768" + counts, code=0)
     # What is left is asked of the numbers that inputs hold: no size decides it.
     assert {f["code"] for f in report["findings"]} <= {"THAW043"} and report["proof"]["broken"] == 0
 

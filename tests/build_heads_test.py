@@ -172,7 +172,7 @@ def test_scores_of_tokens(build, scores_checkpoint, family):
 @pytest.mark.parametrize("dtype", ["f32", "f16"])
 @pytest.mark.parametrize("family", ["qwen2", "qwen3", "phi3", "qwen3_vl"])
 def test_directml_takes_every_node_and_sizes_are_proven(thaw, tmp_path, scores_checkpoint, family, dtype):
-    ranges = ["--dims", "batch=1..16,seq=1..32768"]
+    ranges = ["--sizes", "batch=1..16,seq=1..32768"]
     folder = scores_checkpoint(family)
     for name, options in (("scores", []), ("pooled", ["--pooling", "last"])):
         out = tmp_path / name

@@ -1,4 +1,4 @@
-"""thaw build --input image writes towers that make their patches and grid themselves: the same features, to the bit."""
+"""thaw build --vision-input image writes towers that make their patches and grid themselves: the same features, to the bit."""
 import numpy as np
 import onnx
 import pytest
@@ -13,7 +13,7 @@ SIZES = [(1, 8, 8), (1, 88, 120), (3, 40, 24), (2, 136, 8), (5, 56, 56)]
 
 
 def built(thaw, family, folder, form, *args, source=None):
-    thaw("build", source or checkpoint(family), "-o", folder / form, "--part", "vision", "--input", form, *args, code=0)
+    thaw("build", source or checkpoint(family), "-o", folder / form, "--part", "vision", "--vision-input", form, *args, code=0)
     return folder / form / "vision.onnx"
 
 
@@ -71,13 +71,13 @@ def test_photographs_of_any_size_go_either_way(thaw, tmp_path, family):
 @pytest.mark.parametrize("family", VISION)
 def test_every_size_of_whole_tokens_is_proven(thaw, tmp_path, family, target):
     model = built(thaw, family, tmp_path, "image", "--target", target)
-    report = thaw.json("check", model, "--dims", "num_images=1..16,height=8..1024:8,width=8..1024:8",
+    report = thaw.json("check", model, "--sizes", "num_images=1..16,height=8..1024:8,width=8..1024:8",
                        *(["--target", "directml"] if target == "directml" else []))
     # Every size is; of the indices that are made of remainders by sizes, no bound is known.
     assert report["proof"]["broken"] == 0
     assert all(f["code"] == "THAW041" and "(Gather)" in f["message"] for f in report["findings"])
     assert family != "qwen2_vl" or report["findings"] == []
-    broken = thaw.json("check", model, "--dims", "num_images=1,height=8..64,width=8", code=1)
+    broken = thaw.json("check", model, "--sizes", "num_images=1,height=8..64,width=8", code=1)
     assert broken["proof"]["broken"] > 0
 
 
@@ -86,18 +86,18 @@ def test_pinned_it_is_a_tower_of_one_size(thaw, tmp_path, family, patch, side):
     source = with_patches(checkpoint(family), tmp_path / "checkpoint", patch)
     model, pinned = built(thaw, family, tmp_path, "image", source=source), tmp_path / "pinned.onnx"
     def pin(*sides):
-        return ["pin", model, "--dims", "num_images=1,height={},width={}".format(*sides), "--max-growth", "16mb", "-o", pinned]
+        return ["pin", model, "--sizes", "num_images=1,height={},width={}".format(*sides), "--max-growth", "16mb", "-o", pinned]
     assert "every size is a number" in thaw(*pin(side, side), code=0).stdout
     left = {node.op_type for node in onnx.load(pinned).graph.node}
     assert not left & {"Shape", "Range", "CumSum", "Where", "Less", "Expand", "Cos", "Cast"}
     save_picture(tmp_path / "photo.jpg", 300, 200, 7)
-    thaw("inputs", tmp_path / "photo.jpg", "--for", source, "--as", "image", "--size", side, "-o", tmp_path / "in.npz", code=0)
+    thaw("inputs", tmp_path / "photo.jpg", "--for", source, "--as", "image", "--image-size", side, "-o", tmp_path / "in.npz", code=0)
     thaw("run", pinned, "--input", tmp_path / "in.npz", "-o", tmp_path / "out.npz", code=0)
     wanted = session(model).run(None, dict(np.load(tmp_path / "in.npz")))[0]
     assert np.array_equal(np.load(tmp_path / "out.npz")[session(model).get_outputs()[0].name], wanted)
     assert wanted.shape == (side * side // (2 * patch) ** 2, 24)
     assert "cannot run at these sizes" in thaw.error(*pin(640, 644))
-    assert f"a multiple of {2 * patch}" in thaw.error("inputs", tmp_path / "photo.jpg", "--for", source, "--size", 634, "-o", tmp_path / "no.npz")
+    assert f"a multiple of {2 * patch}" in thaw.error("inputs", tmp_path / "photo.jpg", "--for", source, "--image-size", 634, "-o", tmp_path / "no.npz")
 
 
 def test_the_samples_of_such_a_tower_are_whole_images(thaw, tmp_path):
@@ -106,13 +106,13 @@ def test_the_samples_of_such_a_tower_are_whole_images(thaw, tmp_path):
     for i in range(2):
         save_picture(tmp_path / "photos" / f"{i}.jpg", 90 + 40 * i, 70, i)
     report = thaw.json("convert", model, "-o", tmp_path / "out.onnx", "--to", "f16", "--data", tmp_path / "photos",
-                       "--for", checkpoint("qwen2_5_vl"), "--size", "56x40")
+                       "--for", checkpoint("qwen2_5_vl"), "--image-size", "56x40")
     assert {e["sizes"] for e in report["errors"]} >= {"0.jpg", "1.jpg"}
 
 
 def test_what_does_not_go_together_is_told(thaw, tmp_path):
     def error(family, *args, fixture="tower"):
-        return thaw.error("build", SOURCE / "tests" / "fixtures" / family / fixture, "-o", tmp_path / "out", "--input", "image", *args)
+        return thaw.error("build", SOURCE / "tests" / "fixtures" / family / fixture, "-o", tmp_path / "out", "--vision-input", "image", *args)
     assert "no tower that takes patches" in error("qwen3_asr")
     assert "takes no image" in error("qwen2_vl", "--part", "text", fixture="decoder")
     assert "onnxruntime-genai passes patches" in error("qwen2_vl", "--genai", fixture="decoder")

@@ -113,7 +113,7 @@ def test_more_crops_than_there_are_is_an_error(thaw, tmp_path):
 @pytest.mark.parametrize("target", ["portable", "directml", "ort"])
 def test_check_proves_eight_images_of_36_crops(thaw, tmp_path, target):
     ranges = "num_images=1..8,max_num_crops=2..37,image_sizes[:,0]=448..2688:448,image_sizes[:,1]=448..2688:448"
-    report = thaw.json("check", built(thaw, tmp_path, "--target", target), "--dims", ranges)
+    report = thaw.json("check", built(thaw, tmp_path, "--target", target), "--sizes", ranges)
     # Every size is. Indices and divisors that are made of sums of numbers are left open.
     assert report["proof"]["broken"] == 0
     about = ("an index and the axis it", "a divisor that is not 0")

@@ -1,4 +1,4 @@
-"""`thaw check --dims`: a proof for all sizes of a range, or the smallest that breaks."""
+"""`thaw check --sizes`: a proof for all sizes of a range, or the smallest that breaks."""
 import numpy as np
 import onnx
 import onnxruntime
@@ -9,7 +9,7 @@ from conftest import session
 
 
 def proof(thaw, path, dims):
-    return thaw.json("check", path, "--dims", dims)
+    return thaw.json("check", path, "--sizes", dims)
 
 
 def two_scales():
@@ -68,7 +68,7 @@ def test_values_of_an_input_have_ranges_too(thaw, save):
 
 
 def test_a_wrong_name_lists_those_there_are(thaw, save):
-    line = thaw.error("check", save(two_scales()), "--dims", "batch=1..4")
+    line = thaw.error("check", save(two_scales()), "--sizes", "batch=1..4")
     assert "'batch'" in line and "n, h, w" in line
 
 
@@ -85,7 +85,7 @@ def test_a_column_of_an_inputs_values_can_have_a_range(thaw, save):
     assert good["proof"]["broken"] == 0 and good["proof"]["open"] == 0
     bad = proof(thaw, path, "n=1..9,grid[:,1]=2..6")
     assert [f["details"]["smallest size"] for f in bad["findings"] if f["code"] == "THAW040"]
-    assert "there is no size 'grid[:,2]'" in thaw.error("check", path, "--dims", "grid[:,2]=1..3")
+    assert "there is no size 'grid[:,2]'" in thaw.error("check", path, "--sizes", "grid[:,2]=1..3")
 
 
 def attention_with_past():
@@ -102,11 +102,11 @@ def attention_with_past():
 
 def test_a_mask_that_is_not_past_and_new_breaks_an_attention(thaw, save):
     path = save(attention_with_past())
-    report = thaw.json("check", path, "--dims", "b=2..3,s=1..4,p=1..6,total=1..12", "--run", code=1)
+    report = thaw.json("check", path, "--sizes", "b=2..3,s=1..4,p=1..6,total=1..12", "--run", code=1)
     broken = [f for f in report["findings"] if f["code"] == "THAW040"]
     assert broken and all(f["where"]["node"] == "attention" for f in broken)
     assert broken[0]["details"]["when run"].startswith("fails in ONNX Runtime: "), broken[0]["details"]
-    report = thaw.json("check", path, "--dims", "b=1..3,s=1..4,p=1..6,total=p+s", code=0)
+    report = thaw.json("check", path, "--sizes", "b=1..3,s=1..4,p=1..6,total=p+s", code=0)
     assert report["proof"]["broken"] == report["proof"]["open"] == 0 and report["findings"] == []
 
 
@@ -159,7 +159,7 @@ BY_DATA = {
 @pytest.mark.parametrize("case", BY_DATA)
 def test_places_that_only_running_tells_are_open(thaw, save, case):
     path = save(rows_by(BY_DATA[case], [ints("ones", [1])]))
-    report = thaw.json("check", path, "--dims", "n=1..9", code=0)
+    report = thaw.json("check", path, "--sizes", "n=1..9", code=0)
     assert [(f["code"], f["severity"]) for f in report["findings"]] == [("THAW041", "note")]
     assert report["proof"]["open"] == report["proof"]["open_numbers"] == 1 and report["proof"]["proven"] == 0
     assert "the numbers in 'at'" in report["findings"][0]["message"]
@@ -167,7 +167,7 @@ def test_places_that_only_running_tells_are_open(thaw, save, case):
 
 def test_what_an_input_holds_is_a_condition_and_no_fault(thaw, save):
     inputs = (("x", F, ["n", 4]), ("at", onnx.TensorProto.INT64, ["n"]))
-    report = thaw.json("check", save(rows_by([], inputs=inputs)), "--dims", "n=1..9", code=0)
+    report = thaw.json("check", save(rows_by([], inputs=inputs)), "--sizes", "n=1..9", code=0)
     assert report["proof"]["open"] == report["proof"]["broken"] == 0 and report["proof"]["conditions"] == 2
     texts = [f["message"] for f in report["findings"] if f["code"] == "THAW043"]
     assert any("highest_of_at must be at most 9" in t for t in texts) and any("lowest_of_at must be at least -10" in t for t in texts)

@@ -84,15 +84,15 @@ def test_sarif_is_what_the_standard_requires(thaw, broken):
 
 
 def test_notes_alone_do_not_fail(thaw, broken):
-    report = thaw.json("check", broken, "--rule", "THAW002", code=0)
+    report = thaw.json("check", broken, "--select", "THAW002", code=0)
     assert [f["severity"] for f in report["findings"]] == ["note"]
 
 
 def test_rules_are_chosen_by_code(thaw, broken):
-    assert {f["code"] for f in thaw.json("check", broken, "--rule", "THAW001")["findings"]} == {"THAW001"}
+    assert {f["code"] for f in thaw.json("check", broken, "--select", "THAW001")["findings"]} == {"THAW001"}
     assert "THAW001" not in {f["code"] for f in thaw.json("check", broken, "--ignore", "THAW001,THAW003")["findings"]}
-    assert "THAW999" in thaw.error("check", broken, "--rule", "THAW999")
+    assert "THAW999" in thaw.error("check", broken, "--select", "THAW999")
 
 
 def test_a_list_does_not_swallow_the_model(thaw, broken):
-    assert {f["code"] for f in thaw.json("check", "--rule", "THAW001", broken)["findings"]} == {"THAW001"}
+    assert {f["code"] for f in thaw.json("check", "--select", "THAW001", broken)["findings"]} == {"THAW001"}

@@ -55,7 +55,7 @@ def test_modules_are_those_of_torchs_names(thaw, save, tmp_path):
 
 def test_the_page_of_verify_has_a_heat_map_of_the_sweep(thaw, save, tmp_path):
     path = save(two_axes())
-    args = ["verify", path, "--against", path, "--sweep", "h=2|5|7,w=3|4", "--report", tmp_path / "r.html"]
+    args = ["verify", path, "--against", path, "--sizes", "h=2|5|7,w=3|4", "--report", tmp_path / "r.html"]
     thaw(*args, code=0)
     page = Page(tmp_path / "r.html")
     heat = next(table for table in page.tables if table[0][0] == "h \\ w")
@@ -108,7 +108,7 @@ def test_nothing_is_cut_at_any_width(thaw, save, tmp_path, width, dark):
         value.type.tensor_type.shape.dim[2].dim_param = long
     thaw("check", save(m), "--report", tmp_path / "check.html", code={0, 1})
     other = save(two_axes(), "axes")
-    thaw("verify", other, "--against", other, "--sweep", "h=2|5|7,w=3|4", "--report", tmp_path / "verify.html", code=0)
+    thaw("verify", other, "--against", other, "--sizes", "h=2|5|7,w=3|4", "--report", tmp_path / "verify.html", code=0)
     with browser(width=width, dark=dark) as view:
         for name in ("check", "verify"):
             view.open(tmp_path / f"{name}.html")

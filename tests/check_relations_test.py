@@ -1,4 +1,4 @@
-"""`check --dims` with relations between inputs: sums over rows, inequalities, what the model states; and what data decide is no witness."""
+"""`check --sizes` with relations between inputs: sums over rows, inequalities, what the model states; and what data decide is no witness."""
 import itertools
 
 import numpy as np
@@ -24,7 +24,7 @@ def stating(model, entries):
 
 
 def proof(thaw, path, dims, *more):
-    return thaw.json("check", path, "--dims", dims, *more)
+    return thaw.json("check", path, "--sizes", dims, *more)
 
 
 def codes(report):
@@ -49,9 +49,9 @@ def test_what_the_model_states_is_taken_as_true_and_said(thaw, save):
     path = save(stating(parsed(TOWER), entries))
     report = proof(thaw, path, "num_patches=0..4096")
     assert report["findings"] == [] and ", ".join(report["proof"]["assumed"]) == entries
-    assert "as the model states: grid[:,0]=1.." in thaw("check", path, "--dims", "num_patches=4..4096", code=0).stdout
+    assert "as the model states: grid[:,0]=1.." in thaw("check", path, "--sizes", "num_patches=4..4096", code=0).stdout
     # A range of the caller's outside of it is a wrong call, not a proof of nothing.
-    line = thaw.error("check", path, "--dims", "grid[:,1]=1")
+    line = thaw.error("check", path, "--sizes", "grid[:,1]=1")
     assert "which the model states" in line and "grid[:,1]=2..:2" in line
 
 
@@ -66,7 +66,7 @@ def test_what_a_model_states_of_what_it_has_not_is_left_out(thaw, save, entries)
 @pytest.mark.parametrize("dims", ["num_patches=sum(grid[:,9])", "num_patches=sum(x)", "num_patches=sum(", "a<=", "<=b", "num_patches<=nosuch(2)",
                                   "num_patches=1..4,num_patches<=0", "num_patches=sum(sum(grid[:,0]))", "x_dim1=sum(grid[:,0]*)"])
 def test_a_wrong_relation_is_one_line(thaw, save, dims):
-    assert thaw.error("check", save(parsed(TOWER)), "--dims", dims)
+    assert thaw.error("check", save(parsed(TOWER)), "--sizes", dims)
 
 
 OPEN_ROWS = """<ir_version: 8, opset_import: ["" : 18]> g (float[num_patches, 4] x, int64[num_images, 3] grid) => (float[n, 16] y, int64[num_images, 3] z) {

@@ -154,9 +154,9 @@ def test_a_frozen_size_says_where_it_comes_from_and_what_it_should_be(thaw, save
 
 def test_rules_can_be_chosen_and_left_out(thaw, save):
     path = save(CASES["THAW014"][0])
-    assert codes(thaw, path, "--rule", "THAW013") == {"THAW013"}
+    assert codes(thaw, path, "--select", "THAW013") == {"THAW013"}
     assert "THAW013" not in codes(thaw, path, "--ignore", "THAW013")
-    assert "THAW999" in thaw.error("check", path, "--rule", "THAW999")
+    assert "THAW999" in thaw.error("check", path, "--select", "THAW999")
 
 
 def test_every_rule_is_documented(thaw):

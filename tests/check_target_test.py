@@ -37,7 +37,7 @@ def find(thaw, save):
     """find(model, target): the findings of the rules of targets; each code stands with the nodes that it names."""
     def ask(m, target="directml"):
         path = save(m) if not isinstance(m, (str, os.PathLike)) else m
-        return thaw.findings(path, "--target", target, "--rule", RULES)
+        return thaw.findings(path, "--target", target, "--select", RULES)
     return ask
 
 
@@ -333,7 +333,7 @@ def test_every_operator_is_judged_as_the_table_says(thaw, save):
     seen, wrong = Counter(), []
     for case in models.values():
         want = expected(table, case.model)
-        found = codes(thaw.findings(save(case.model), "--target", "directml", "--rule", "THAW030,THAW032,THAW033"))
+        found = codes(thaw.findings(save(case.model), "--target", "directml", "--select", "THAW030,THAW032,THAW033"))
         seen.update(want or {"taken"})
         # What stands in a branch or a body has findings of its own.
         if not want <= set(found) if "THAW033" in want else set(found) != want:

@@ -38,7 +38,7 @@ def test_verbs(complete):
 
 
 def test_words_of_an_argument(complete):
-    assert complete("thaw", "completion", "") == ["bash", "zsh", "fish"]
+    assert complete("thaw", "completion", "") == ["bash", "zsh", "fish", "man", "table"]
     assert complete("thaw", "completion", "z") == ["zsh"]
 
 
@@ -58,7 +58,7 @@ def test_files(complete):
 
 
 def test_free_text_completes_to_nothing(complete):
-    assert complete("thaw", "inspect", "--set", "m") == []
+    assert complete("thaw", "inspect", "--sizes", "m") == []
 
 
 def test_help_completes_verbs(complete):
@@ -71,4 +71,4 @@ def test_zsh_offers_the_verbs(thaw):
     script = thaw("completion", "zsh").stdout
     probe = 'compdef() { :; }; _describe() { print -l -- "${verbs[@]}"; };\n' + script + "\nCURRENT=2 words=(thaw ''); _thaw"
     run = subprocess.run(["zsh", "-f", "-c", probe], capture_output=True, text=True, timeout=60, check=True)
-    assert "completion:prints a completion script for bash, zsh or fish" in run.stdout.splitlines()
+    assert "completion:print a completion script, the man page or the table of options" in run.stdout.splitlines()

@@ -25,7 +25,7 @@ def test_a_mistyped_option_is_suggested(thaw):
 
 
 def test_a_missing_argument_is_named(thaw):
-    assert "SHELL is required" in thaw.error("completion")
+    assert "WHAT is required" in thaw.error("completion")
 
 
 def test_an_argument_too_many_is_named(thaw):
@@ -33,7 +33,7 @@ def test_an_argument_too_many_is_named(thaw):
 
 
 def test_a_choice_that_is_none_names_the_choices(thaw):
-    assert "takes bash|zsh|fish, not 'bahs' (did you mean 'bash'?)" in thaw.error("completion", "bahs")
+    assert "takes bash|zsh|fish|man|table, not 'bahs' (did you mean 'bash'?)" in thaw.error("completion", "bahs")
 
 
 def test_json_carries_the_parts_of_the_error(thaw):

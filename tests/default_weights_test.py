@@ -31,7 +31,7 @@ def test_every_verb_sees_what_it_sees_of_constants(thaw, save, tmp_path, ir_vers
         check = thaw.json("check", path)
         inspected = thaw.json("inspect", path)
         pinned, batched, fixed = (tmp_path / f"{path.stem}_{verb}.onnx" for verb in ("pin", "batch", "fix"))
-        reports = [thaw.json("pin", path, "-o", pinned, "--dims", "h=8,w_=6", code=0), thaw.json("batch", path, "-o", batched, code=0),
+        reports = [thaw.json("pin", path, "-o", pinned, "--sizes", "h=8,w_=6", code=0), thaw.json("batch", path, "-o", batched, code=0),
                    thaw.json("fix", path, "-o", fixed, code={0, 1})]
         for verb, report in zip(("check", "inspect", "pin", "batch", "fix"), [check, inspected, *reports], strict=True):
             validate(report, verb)

@@ -24,7 +24,7 @@ def sampler(opset=17, extra=(), last="c"):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
 
 
-VERBS = {"optimize": (), "optimize for ort": ("--target", "ort"), "convert": ("--to", "f16"), "convert to int4": ("--to", "int4", "--block", "16"), "pin": ("--dims", "n=3")}
+VERBS = {"optimize": (), "optimize for ort": ("--target", "ort"), "convert": ("--to", "f16"), "convert to int4": ("--to", "int4", "--block", "16"), "pin": ("--sizes", "n=3")}
 
 
 @pytest.mark.parametrize("opset", [15, 17, 21])

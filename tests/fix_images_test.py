@@ -8,7 +8,7 @@ from lift_net import Net
 EXPORT = [(1, 6, 10), (1, 14, 4)]
 CASES = [EXPORT, [(1, 10, 14), (1, 8, 22)], [(1, 4, 18), (1, 26, 6)]]
 UNSEEN = [[(1, 22, 34), (1, 2, 26)], [(1, 2, 2), (1, 38, 14)]]
-GRID = ("--at", "grid_thw=" + ",".join(str(size) for line in EXPORT for size in line), "--add-input", "grid_thw:int64[2,3]")
+GRID = ("--sizes", "grid_thw=" + ",".join(str(size) for line in EXPORT for size in line), "--add-input", "grid_thw:int64[2,3]")
 
 
 def trace():

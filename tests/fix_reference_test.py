@@ -11,7 +11,7 @@ from models import merge_grid, vision_tower
 from models.builder import FLOAT, INT64, Builder
 from models.families import BY_NAME
 
-AT = ("--at", "grid_thw=1,22,30")
+AT = ("--values", "grid_thw=1,22,30")
 GRID = ("--add-input", "grid_thw:int64[1,3]")
 CASES = [(22, 30), (30, 22), (14, 26)]
 MOVING = [*CASES, (6, 10, 3)]  # a case of three frames: without it nothing tells a frame count from a 1
@@ -112,13 +112,13 @@ def test_without_a_case_of_more_frames_a_1_stays(thaw, save, tmp_path, refer, tr
 def test_coincidences_are_told_apart_by_the_numbers(thaw, save, tmp_path, refer, truth, size, sizes, shape):
     out = tmp_path / "fixed.onnx"
     at = "grid_thw=1,{},{}".format(*size)
-    report = thaw.json("fix", save(merge_grid.static(*size)), "-o", out, "--at", at, "--reference", refer(sizes), code=0)
+    report = thaw.json("fix", save(merge_grid.static(*size)), "-o", out, "--sizes", at, "--reference", refer(sizes), code=0)
     assert changed(report)[shape] == "[1, floor(grid_thw[1]/2), 2, floor(grid_thw[2]/2), 2, -1]"
     assert unseen_difference(out, truth) <= 1e-6
 
 
 def test_what_was_refuted_is_said(thaw, save, tmp_path, refer):
-    report = thaw.json("fix", save(merge_grid.static(22, 22)), "--dry-run", "--at", "grid_thw=1,22,22",
+    report = thaw.json("fix", save(merge_grid.static(22, 22)), "--dry-run", "--sizes", "grid_thw=1,22,22",
                        "--reference", refer([(22, 22), (30, 22), (14, 26)]), code=0)
     note = next(n for n in report["changed"] if n["message"].startswith("[1, 11, 2, 11, 2, -1]"))
     assert "[1, floor(grid_thw[2]/2), 2, floor(grid_thw[1]/2), 2, -1] is refuted by case" in note["message"]
@@ -142,7 +142,7 @@ def test_one_trace_of_a_network_equals_it_at_a_size_that_nothing_showed(thaw, sa
     full, sizes = session(family.dynamic()), sizes or family.sizes
     network_reference(tmp_path / "refs.npz", full, [family.feeds(*size) for size in sizes])
     out = tmp_path / "fixed.onnx"
-    thaw("fix", save(family.static(*sizes[0])), "-o", out, "--reference", tmp_path / "refs.npz", *(["--at", at] if at else []), code=0)
+    thaw("fix", save(family.static(*sizes[0])), "-o", out, "--reference", tmp_path / "refs.npz", *(["--sizes", at] if at else []), code=0)
     for size in family.unseen:
         feed = family.feeds(*size)
         assert worst(session(out).run(None, feed), full.run(None, feed)) <= 1e-6
@@ -211,7 +211,7 @@ def test_equal_constants_that_are_not_one(thaw, save, tmp_path):
         return {"x": np.random.default_rng(h).standard_normal((h * w, 4), dtype=np.float32), "grid": np.array([h, w])}
     network_reference(tmp_path / "refs.npz", full, [feed(*size) for size in [(6, 6), (3, 7), (10, 4)]])
     out = tmp_path / "fixed.onnx"
-    report = thaw.json("fix", save(turned(True)), "-o", out, "--at", "grid=6,6", "--reference", tmp_path / "refs.npz", code=0)
+    report = thaw.json("fix", save(turned(True)), "-o", out, "--sizes", "grid=6,6", "--reference", tmp_path / "refs.npz", code=0)
     assert sorted(n["message"].split(";")[0] for n in report["changed"] if n["code"] == "THAW010") == [
         "[6, 6, 4] becomes [grid[0], grid[1], 4]", "[6, 6, 4] becomes [grid[1], grid[0], 4]"]
     assert worst(session(out).run(None, feed(5, 11)), full.run(None, feed(5, 11))) <= 1e-5
@@ -234,7 +234,7 @@ def test_another_models_numbers_confirm_nothing(thaw, save, tmp_path, refer):
         return {key: value + np.float32(0.5) if key.startswith("features") else value for key, value in arrays.items()}
     path = save(merge_grid.static(22, 30))
     printed = refused(thaw, tmp_path, path, *AT, "--reference", refer(CASES, change=other))
-    assert "does not give the reference's numbers at the sizes of --at" in printed
+    assert "does not give the reference's numbers at the sizes of --sizes and --values" in printed
     printed = refused(thaw, tmp_path, path, *AT, "--reference", refer(CASES[1:], change=other))
     assert "none of" in printed and "DIFFERS from case '0'" in printed and "proposed, and not confirmed" in printed
 
@@ -250,14 +250,14 @@ def test_tries_are_bounded(thaw, save, tmp_path, refer):
     def wrong(arrays):
         return {key: -value if key.startswith("features") else value for key, value in arrays.items()}
     path = save(merge_grid.static(22, 22))
-    report = thaw.json("fix", path, "--dry-run", "--at", "grid_thw=1,22,22", "--tries", "3",
+    report = thaw.json("fix", path, "--dry-run", "--sizes", "grid_thw=1,22,22", "--tries", "3",
                        "--reference", refer([(30, 22), (14, 26)], change=wrong), code=1)
     assert report["tries"] == 3 and any("--tries" in note for note in report["notes"]), report
 
 
 @pytest.mark.parametrize("grid", ["grid_thw=1,20,30", "grid_thw=1,30,22"])
 def test_a_wrong_size_at_the_export_confirms_nothing(thaw, save, tmp_path, refer, grid):
-    refused(thaw, tmp_path, save(merge_grid.static(22, 30)), "--at", grid, "--reference", refer(CASES))
+    refused(thaw, tmp_path, save(merge_grid.static(22, 30)), "--sizes", grid, "--reference", refer(CASES))
 
 
 def test_a_frozen_list_of_windows_is_named(thaw, save, tmp_path):
@@ -265,7 +265,7 @@ def test_a_frozen_list_of_windows_is_named(thaw, save, tmp_path):
     family = BY_NAME["vision_tower_folded"]
     network_reference(tmp_path / "refs.npz", session(family.dynamic()), [family.feeds(*size) for size in family.sizes])
     h, w = family.sizes[0]
-    printed = refused(thaw, tmp_path, save(family.static(h, w)), "--at", f"grid_thw=1,{h},{w}", *GRID,
+    printed = refused(thaw, tmp_path, save(family.static(h, w)), "--sizes", f"grid_thw=1,{h},{w}", *GRID,
                       "--reference", tmp_path / "refs.npz", "--all")
     assert "Split '/visual/blocks.0/attn/Split_1'" in printed and "no simple expressions fit" in printed
 
@@ -294,10 +294,10 @@ def test_cases_can_be_chosen(thaw, save, tmp_path, refer):
     ("pixel_values=1", ["'pixel_values' does not hold integers"]),
     ("grid_thw[-1]=3", ["'grid_thw[-1]' is no size"]),
     ("grid_thw[1]=22;grid_thw[1]=22", ["given twice"]),
-    ("", ["--at"]),
+    ("", ["--sizes"]),
 ])
 def test_sizes_at_the_export_that_make_no_sense(thaw, save, refer, at, words):
-    message = thaw.error("fix", save(merge_grid.static(22, 30)), "--dry-run", "--at", at, "--reference", refer(CASES))
+    message = thaw.error("fix", save(merge_grid.static(22, 30)), "--dry-run", "--sizes", at, "--reference", refer(CASES))
     assert all(word in message for word in words), message
 
 
@@ -307,7 +307,7 @@ def test_a_declared_size_is_not_contradicted(thaw, save, tmp_path):
         feed = family.feeds(*size)
         arrays.update({f"{key}_{i}": value for key, value in {**feed, "logits": np.zeros((1, 1, 1), np.float32)}.items()})
     np.savez(tmp_path / "refs.npz", **arrays)
-    message = thaw.error("fix", save(family.static(3, 7)), "--dry-run", "--at", "input_ids_dim0=5", "--reference", tmp_path / "refs.npz")
+    message = thaw.error("fix", save(family.static(3, 7)), "--dry-run", "--sizes", "input_ids_dim0=5", "--reference", tmp_path / "refs.npz")
     assert "'input_ids_dim0' is 5, but the model declares 3" in message
 
 
@@ -454,7 +454,7 @@ def test_sizes_of_a_resize_put_together_of_a_shape_and_constants(thaw, save, tmp
         arrays |= {f"x_{i}": x, f"y_{i}": true.run(None, {"x": x})[0]}
     refs, out = tmp_path / "refs.npz", tmp_path / "fixed.onnx"
     np.savez(refs, **arrays)
-    at = ("--at", "n=1,h=14,w=18") if axes[0] == "n" else ()
+    at = ("--sizes", "n=1,h=14,w=18") if axes[0] == "n" else ()
     thaw("fix", save(halved_and_back(True, axes)), "-o", out, "--reference", refs, *at, code=0)
     x = {"x": np.random.default_rng(9).standard_normal((3, 3, 30, 26)).astype(np.float32)}
     assert worst(session(out).run(None, x), true.run(None, x)) < 1e-5

@@ -184,7 +184,7 @@ def test_search_finds_nodes_operators_and_tensors(window, pages):
 
 def test_weights_and_costs_by_module(window, pages, thaw):
     window.open(pages / "decoder.html")
-    cost = thaw.json("inspect", pages / "decoder.onnx", "--cost", "--set", "batch=64,tokens=64")
+    cost = thaw.json("inspect", pages / "decoder.onnx", "--cost", "--sizes", "batch=64,tokens=64")
     text = details(window)
     assert re.search(rf"operations\s+{cost['cost']['flops'] / 1e6:.3g} M", text), text
     assert "numbers at batch = 64, tokens = 64" in text

@@ -105,7 +105,7 @@ def runs(tmp_path_factory):
 
 
 WRITES = {verb: ["-o", "out", "--no-check"] for verb in ("lift", "batch", "fix", "optimize", "convert", "split", "pin")}
-CALLS = [["inspect"], ["inspect", "--values", "--weights", "--cost"], ["check", "--all"], ["check", "--target", "directml", "--all"], ["diff"],
+CALLS = [["inspect"], ["inspect", "--tensors", "--weights", "--cost"], ["check", "--all"], ["check", "--target", "directml", "--all"], ["diff"],
          ["fix", "--all"], ["batch", "--allow-loop"], ["optimize"], ["convert", "--to", "f16"], ["convert", "--to", "int8", "--dynamic"],
          ["convert", "--to", "int4"], ["split", "--parts", "2"], ["run", "--random"], ["verify"], ["lift", "--all"]]
 
@@ -139,7 +139,7 @@ def test_no_verb_prints_them(thaw, request, tmp_path, call, of):
         report = json.loads(run.stdout)
         validate(report, verb)
         # Exact names, and so the characters.
-        missing = [c for c in EVERY if not any(f"<{c}>" in text for text in exact(report))] if "--values" in options else []
+        missing = [c for c in EVERY if not any(f"<{c}>" in text for text in exact(report))] if "--tensors" in options else []
         assert not missing, missing
 
 
@@ -195,8 +195,8 @@ def test_bytes_that_are_no_text_are_shown(wide, tmp_path, thaw):
     broken = wide.read_bytes().replace("<\u0378>".encode(), b"<\xff\xfe>")
     assert broken.count(b"<\xff\xfe>") > 5
     bad.write_bytes(broken)
-    for call in (["inspect", "--values", "--weights"], ["check", "--all"], ["check", "--format", "github"], ["check", "--format", "sarif"],
-                 ["diff", wide], ["inspect", "--format", "json", "--values"]):
+    for call in (["inspect", "--tensors", "--weights"], ["check", "--all"], ["check", "--format", "github"], ["check", "--format", "sarif"],
+                 ["diff", wide], ["inspect", "--format", "json", "--tensors"]):
         run = subprocess.run([thaw.path, *call, bad], capture_output=True, check=False)
         text = (run.stdout + run.stderr).decode()  # strictly
         shown(text, call)

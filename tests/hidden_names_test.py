@@ -75,7 +75,7 @@ WAYS = {
     "bf16": ["convert", "--to", "bf16"],
     "int8": ["convert", "--to", "int8", "--dynamic"],
     "int4": ["convert", "--to", "int4", "--block", "16"],
-    "pin": ["pin", "--dims", "n=2"],
+    "pin": ["pin", "--sizes", "n=2"],
 }
 NEAR = {"f16": 1e-2, "int8": 0.1, "int4": 1.0}
 

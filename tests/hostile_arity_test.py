@@ -325,14 +325,14 @@ VERBS = {
     "batch, one input": lambda path, out: ["batch", path, "-o", out, "--no-check", "--inputs", "x"],
     "fix": lambda path, out: ["fix", path, "-o", out],
     "check": lambda path, out: ["check", path],
-    "inspect": lambda path, out: ["inspect", path, "--values"],
+    "inspect": lambda path, out: ["inspect", path, "--tensors"],
     "lift": lambda path, out: ["lift", path, path, "-o", out, "--no-check"],
     "optimize": lambda path, out: ["optimize", path, "-o", out, "--no-check"],
     "optimize, newer": lambda path, out: ["optimize", path, "-o", out, "--no-check", "--opset", "23", "--target", "ort"],
     "convert": lambda path, out: ["convert", path, "-o", out, "--no-check", "--no-optimize", "--to", "f16"],
     "convert, blocks": lambda path, out: ["convert", path, "-o", out, "--no-check", "--to", "int4", "--form", "qdq"],
     "convert, int8": lambda path, out: ["convert", path, "-o", out, "--no-check", "--to", "int8", "--dynamic"],
-    "pin": lambda path, out: ["pin", path, "-o", out, "--no-check", "--dims", "n=3"],
+    "pin": lambda path, out: ["pin", path, "-o", out, "--no-check", "--sizes", "n=3"],
     "split": lambda path, out: ["split", path, "-o", out.with_suffix(""), "--no-check", "--parts", "2"],
 }
 

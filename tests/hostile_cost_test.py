@@ -9,7 +9,7 @@ LIMIT = limits(memory=1 << 29, seconds=5)
 
 
 def a_size(made):
-    """A size of the model as --dims names it."""
+    """A size of the model as --sizes names it."""
     for given in made.graph.input:
         for dim in given.type.tensor_type.shape.dim:
             if dim.dim_param.isalnum() and len(dim.dim_param) < 50:
@@ -21,9 +21,9 @@ def calls(path, made, out):
     result = ["-o", out / "out.onnx", "--no-check"]
     page = ["--report", out / "page.html"]
     yield "inspect", path
-    yield "inspect", path, "--format", "json", "--values"
+    yield "inspect", path, "--format", "json", "--tensors"
     yield "check", path, "--format", "sarif"
-    yield "check", path, "--dims", f"{a_size(made)}=1..64", "--format", "json"
+    yield "check", path, "--sizes", f"{a_size(made)}=1..64", "--format", "json"
     yield "inspect", path, "--cost"
     yield "fix", path, *result
     yield "optimize", path, *result
@@ -31,7 +31,7 @@ def calls(path, made, out):
     yield "convert", path, *result, "--to", "f16"
     yield "convert", path, *result, "--to", "int4", "--form", "qdq", "--no-optimize"
     yield "convert", path, *result, "--to", "int8", "--dynamic", "--no-optimize"
-    yield "pin", path, *result, "--dims", f"{a_size(made)}=3"
+    yield "pin", path, *result, "--sizes", f"{a_size(made)}=3"
     yield "split", path
     yield "split", path, "--parts", "2", "-o", out / "parts", "--no-check"
     yield "batch", path, *result, *page

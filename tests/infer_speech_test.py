@@ -134,7 +134,7 @@ MODELS = {
 def test_sizes_are_those_that_run_and_none_is_unknown(thaw, save, name):
     build, feeds, sizes, growing = MODELS[name]
     path = save(build())
-    seen = thaw.json("inspect", path, "--values")
+    seen = thaw.json("inspect", path, "--tensors")
     assert not seen["problems"]
     open_sizes = {v["name"] for v in seen["values"] if v["dims"] is None or None in v["dims"]}
     assert open_sizes == growing, json.dumps([v for v in seen["values"] if v["name"] in open_sizes ^ growing])
@@ -167,5 +167,5 @@ def test_a_branch_needs_what_it_needs_only_where_it_runs(thaw, save):
     path = save(model([n("Shape", "x", "shape"), n("Gather", "shape first", "size"), n("Equal", "size one", "is_one"),
                        n("If", "is_one", "y", then_branch=squeezed, else_branch=whole), n("Add", "y x", "z")],
                       [value("x", dims=["b", "m"])], {"z": T.FLOAT}, ints(axis=[0], first=0, one=1)))
-    report = thaw.json("check", path, "--dims", "b=1..9,m=1..9", code=0)
+    report = thaw.json("check", path, "--sizes", "b=1..9,m=1..9", code=0)
     assert report["findings"] == [] and report["proof"]["broken"] == report["proof"]["open"] == 0

@@ -129,7 +129,7 @@ def test_what_is_missing_is_told(thaw, conv, tmp_path):
     assert "--for or --resize says how" in error("--data", photos)
     assert "images (.jpg, .png)" in error("--data", tmp_path / "empty", "--resize", "32")
     assert "--data with their folder" in error("--resize", "32")
-    assert "--size: these go with --for" in error("--data", photos, "--resize", "32", "--size", "28")
+    assert "--image-size: these go with --for" in error("--data", photos, "--resize", "32", "--image-size", "28")
     assert "--resize: for images of any model" in error("--data", photos, "--for", "qwen2_5_vl", "--resize", "32")
     assert "the model takes 'image'" in error("--data", photos, "--for", "phi4_mm")
     (photos / "2.png").write_bytes(b"no picture")

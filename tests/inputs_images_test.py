@@ -112,10 +112,10 @@ def test_transformers_agrees_where_it_is_installed(make, tmp_path):
 
 def test_a_chosen_size_is_a_whole_number_of_tokens(thaw, make):
     """The sizes of field report 001."""
-    assert make(PICTURES[0], "--for", "qwen2_5_vl", "--size", 672)["grid_thw"].tolist() == [[1, 48, 48]]
-    assert make(PICTURES[0], "--for", "qwen2_5_vl", "--size", "476x280")["grid_thw"].tolist() == [[1, 20, 34]]
-    assert make(PICTURES[0], "--for", "qwen3_vl", "--size", 640)["grid_thw"].tolist() == [[1, 40, 40]]
-    error = thaw.error("inputs", PICTURES[0], "--for", "qwen2_5_vl", "--size", 640, "-o", "x.npz")
+    assert make(PICTURES[0], "--for", "qwen2_5_vl", "--image-size", 672)["grid_thw"].tolist() == [[1, 48, 48]]
+    assert make(PICTURES[0], "--for", "qwen2_5_vl", "--image-size", "476x280")["grid_thw"].tolist() == [[1, 20, 34]]
+    assert make(PICTURES[0], "--for", "qwen3_vl", "--image-size", 640)["grid_thw"].tolist() == [[1, 40, 40]]
+    error = thaw.error("inputs", PICTURES[0], "--for", "qwen2_5_vl", "--image-size", 640, "-o", "x.npz")
     assert "640 pixels are not a whole number of tokens" in error and "a multiple of 28" in error and "616 and 644" in error
 
 
@@ -153,7 +153,7 @@ def test_bounds_are_those_of_what_is_given(thaw, make, tmp_path):
     (["--model", "photo.onnx"], "--model"),
     (["--fps", "3"], "--fps"),
     (["--resampler", "opencv"], "--resampler opencv"),
-    (["--size", "672", "--max-pixels", "90000"], "--size, --min-pixels, --max-pixels"),
+    (["--image-size", "672", "--max-pixels", "90000"], "--image-size, --min-pixels, --max-pixels"),
 ])
 def test_an_option_that_would_be_left_unread_is_refused(thaw, tmp_path, options, named):
     error = thaw.error("inputs", PICTURES[0], "--for", "qwen2_5_vl", *options, "-o", tmp_path / "out.npz")
@@ -162,7 +162,7 @@ def test_an_option_that_would_be_left_unread_is_refused(thaw, tmp_path, options,
 
 def pixels(make, path, *options):
     """An image of 64 x 64 as the tower sees it, in levels."""
-    made = make(path, "--for", "qwen3_vl", "--size", 64, *options)["pixel_values"]
+    made = make(path, "--for", "qwen3_vl", "--image-size", 64, *options)["pixel_values"]
     cells = made.reshape(2, 2, 2, 2, 3, 2, 16, 16)[..., 0, :, :].transpose(4, 0, 2, 5, 1, 3, 6).reshape(3, 64, 64)
     return np.rint(cells * 127.5 + 127.5).astype(int).transpose(1, 2, 0)
 
@@ -265,7 +265,7 @@ def test_wrong_calls_are_told(thaw, tmp_path):
     assert "what the files are for" in error(PICTURES[0])
     assert "no clips" in error("--for", "phi4_mm", "--frames", *FRAMES)
     assert "one size" in error("--for", "qwen2_vl", "--frames", *PICTURES)
-    assert "Qwen" in error(PICTURES[0], "--for", "phi4_mm", "--size", 448)
+    assert "Qwen" in error(PICTURES[0], "--for", "phi4_mm", "--image-size", 448)
     assert "1 frame" in error("--for", "qwen3_vl", "--frames", FRAMES[0])
     assert "above the most" in error(PICTURES[0], "--for", "qwen2_vl", "--min-pixels", 9000, "--max-pixels", 8000)
     thin = save(tmp_path / "thin.png", 2010, 10)

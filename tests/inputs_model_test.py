@@ -116,13 +116,13 @@ def test_layouts_and_types_are_the_models(make, save):
     made = make(WIDE, "--model", path)["image"]
     assert made.dtype == np.uint8 and np.array_equal(made, picture(61, 47, 1)[None])
     path = save(image_model(("image", TensorProto.FLOAT16, [3, "height", "width"])))
-    made = make(WIDE, "--model", path, "--input", "image")["image"]
+    made = make(WIDE, "--model", path, "--image-input", "image")["image"]
     assert made.dtype == np.float16 and np.abs(made - nchw(picture(61, 47, 1) / 255)[0]).max() < 1e-3
     path = save(image_model(("image", TensorProto.FLOAT, ["n", 1, "height", "width"])))
     gray = np.asarray(Image.open(WIDE).convert("L"))
     assert same(make(WIDE, "--model", path)["image"], gray[None, None] / 255)
     path = save(image_model(("image", TensorProto.FLOAT, ["n", "a", "b", "c"])))
-    made = make(WIDE, "--model", path, "--input", "image", "--layout", "nhwc")["image"]
+    made = make(WIDE, "--model", path, "--image-input", "image", "--layout", "nhwc")["image"]
     assert same(made, picture(61, 47, 1)[None] / 255)
 
 
@@ -141,18 +141,18 @@ def test_what_does_not_fit_is_told(thaw, save, free, tmp_path):
     assert "20 only" in error("--model", fixed, "--resize", "36x24")
     assert "2 images are given" in error(PICTURES[1], "--model", fixed)
     two = save(image_model(("a", TensorProto.FLOAT, [1, 3, 8, 8]), ("b", TensorProto.FLOAT, [1, 3, 8, 8])), "two")
-    assert "name one with --input" in error("--model", two)
-    assert "no input 'c'" in error("--model", two, "--input", "c")
+    assert "name one with --image-input" in error("--model", two)
+    assert "no input 'c'" in error("--model", two, "--image-input", "c")
     ids = save(image_model(("ids", TensorProto.INT64, ["n", "seq"])), "ids")
     assert "no input has four axes" in error("--model", ids)
-    assert "three or four axes" in error("--model", ids, "--input", "ids")
+    assert "three or four axes" in error("--model", ids, "--image-input", "ids")
     assert "2 numbers" in error("--model", free, "--mean", "1,2")
     assert "above 0" in error("--model", free, "--std", "0")
     for option in ("--mean", "--std"):
         for number, scale in ((127.5, []), (2, []), (300, ["--scale", 1]), (1.1, ["--scale", 1 / 255])):
             assert f"{option}: {number:g} is beyond the pixels" in error("--model", free, option, number, *scale), (option, number)
     assert "letterbox" in error("--model", free, "--resize", "box:3")
-    assert "--for" in error("--model", free, "--size", 28)
+    assert "--for" in error("--model", free, "--image-size", 28)
     last = save(image_model(("image", TensorProto.FLOAT, ["n", "height", "width", 3])), "last")
     assert "axis 3 of input 'image' is its 3 channels; expected --layout nhwc" in error("--model", last, "--layout", "nchw")
     assert "axis 1 of input 'image' is its 3 channels; expected --layout nchw" in error("--model", free, "--layout", "nhwc")

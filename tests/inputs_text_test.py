@@ -31,7 +31,7 @@ def test_other_kinds_of_tokenizers_too(make, kind):
 def test_placeholders_are_as_long_as_their_images_and_clips(make):
     """As transformers' processors repeat their text before it is tokenized."""
     text = "A <|image_pad|> and <|video_pad|>, <|image_pad|>."
-    made = make(*PICTURES, "--for", TOKENIZER, "--size", 56, "--frames", *FRAMES, "--text", text)
+    made = make(*PICTURES, "--for", TOKENIZER, "--image-size", 56, "--frames", *FRAMES, "--text", text)
     ids = made["input_ids"][0].tolist()
     assert ids.count(IDS["image_token_id"]) == 8 and ids.count(IDS["video_token_id"]) == 8
     assert len(made["pixel_values"]) == 4 * 16
@@ -43,12 +43,12 @@ def test_placeholders_are_as_long_as_their_images_and_clips(make):
 def test_images_and_clips_stand_as_the_prompt_names_them(make):
     """As transformers puts each kind's features where its tokens are; the towers' features are one list."""
     clip = ["--frames", *FRAMES]
-    of = {name: make(*files, "--for", TOKENIZER, "--size", size)["pixel_values"]
+    of = {name: make(*files, "--for", TOKENIZER, "--image-size", size)["pixel_values"]
           for name, files, size in (("image", PICTURES[:1], 56), ("other", PICTURES[1:2], 56), ("clip", clip, 56))}
     for text, names in (("<|image_pad|><|image_pad|> <|video_pad|>", ["image", "other", "clip"]),
                         ("<|video_pad|><|image_pad|> <|image_pad|>", ["clip", "image", "other"]),
                         ("<|image_pad|><|video_pad|> <|image_pad|>", ["image", "clip", "other"])):
-        made = make(*PICTURES[:2], *clip, "--for", TOKENIZER, "--size", 56, "--text", text)
+        made = make(*PICTURES[:2], *clip, "--for", TOKENIZER, "--image-size", 56, "--text", text)
         assert np.array_equal(made["pixel_values"], np.concatenate([of[name] for name in names])), text
 
 
@@ -60,7 +60,7 @@ def test_frames_of_qwen3_vl_stand_behind_their_times(make, thaw, tmp_path):
         shutil.copy(TOKENIZER / name, tmp_path / "checkpoint")
     (tmp_path / "checkpoint" / "config.json").write_text(json.dumps(IDS | {"model_type": "qwen3_vl"}))
     clips = [word for count in golden["frames"] for word in ("--frames", *[FRAMES[0]] * count)]
-    call = ["--for", tmp_path / "checkpoint", "--size", golden["size"], *clips, "--text", golden["text"]]
+    call = ["--for", tmp_path / "checkpoint", "--image-size", golden["size"], *clips, "--text", golden["text"]]
     assert make(*call, "--fps", golden["fps"])["input_ids"].tolist() == [golden["ids"]]
     assert "--fps" in thaw.error("inputs", *call, "-o", tmp_path / "out.npz")
     assert "2 placeholders" in thaw.error("inputs", *call, "--frames", *FRAMES, "--fps", 2, "-o", tmp_path / "out.npz")
@@ -68,7 +68,7 @@ def test_frames_of_qwen3_vl_stand_behind_their_times(make, thaw, tmp_path):
 
 def test_a_prompt_with_its_image_is_whole(make):
     text, ids = next(case for case in TEXTS if "image_pad" in case[0])
-    made = make(PICTURES[0], "--for", TOKENIZER, "--size", "56x84", "--text", text)
+    made = make(PICTURES[0], "--for", TOKENIZER, "--image-size", "56x84", "--text", text)
     at = ids.index(IDS["image_token_id"])
     assert made["input_ids"][0].tolist() == ids[:at] + [IDS["image_token_id"]] * 6 + ids[at + 1:]
 

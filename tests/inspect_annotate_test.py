@@ -146,7 +146,7 @@ def test_options_that_go_together(thaw, save, tmp_path):
     assert "-o OUT" in thaw.error("inspect", path, "--annotate")
     assert "--annotate" in thaw.error("inspect", path, "-o", out)
     assert "--in-place" in thaw.error("inspect", path, "--annotate", "-o", path)
-    assert thaw("inspect", path, "--annotate", "--set", "n=3", "-o", out).returncode == 2 and not out.exists()
+    assert thaw("inspect", path, "--annotate", "--sizes", "n=3", "-o", out).returncode == 2 and not out.exists()
     thaw("inspect", path, "--annotate", "-o", out, "--rename", "n=rows", code=0)
     assert declared(onnx.load(out))["i"] == ["rows", 4]
     thaw("inspect", path, "--annotate", "-o", path, "--in-place", code=0)

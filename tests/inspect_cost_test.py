@@ -56,7 +56,7 @@ def test_bytes_are_those_of_operands_and_results(thaw, save):
 
 def test_numbers_at_sizes_in_the_text(thaw, save):
     model = save(model_of(17, "float[b,n,8] x, float[8,5] w", "y = MatMul(x, w)"))
-    text = thaw("inspect", model, "--cost", "--set", "b=2,n=1000", code=0).stdout
+    text = thaw("inspect", model, "--cost", "--sizes", "b=2,n=1000", code=0).stdout
     assert "160,000" in text and "Cost" in text
     assert "80*b*n" in thaw("inspect", model, "--cost", code=0).stdout
 
@@ -76,7 +76,7 @@ def test_a_decoder_takes_two_operations_a_weight_and_token(thaw, tmp_path):
     sizes = [d for i in model.graph.input for d in (x.dim_param for x in i.type.tensor_type.shape.dim) if d]
     tokens = 8
     setting = ",".join(f"{name}={1 if 'batch' in name else tokens if 'past' not in name else 1}" for name in dict.fromkeys(sizes))
-    cost = json.loads(thaw("inspect", path, "--cost", "--set", setting, "--format", "json").stdout)["cost"]
+    cost = json.loads(thaw("inspect", path, "--cost", "--sizes", setting, "--format", "json").stdout)["cost"]
     products = sum(e["flops"] for e in cost["operators"] if e["operator"] in ("MatMul", "Gemm"))
     assert 0.5 < products / (2 * weights * tokens) < 4
 

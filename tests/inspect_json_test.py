@@ -82,7 +82,7 @@ def test_only_lists_the_names_that_match(thaw, save):
 
 
 def test_elements_of_small_integer_tensors(thaw, save):
-    seen = thaw.json("inspect", save(conv_net()), "--values")
+    seen = thaw.json("inspect", save(conv_net()), "--tensors")
     shape = next(v for v in seen["values"] if v["name"] == "shape")
     assert shape["elements"] == seen["outputs"][0]["dims"]
 
@@ -153,7 +153,7 @@ def test_an_operator_without_a_rule_is_named(thaw, save):
 
 
 def test_set_looks_at_one_size(thaw, save):
-    seen = thaw.json("inspect", save(conv_net()), "--set", "h=13,n=5", code=0)
+    seen = thaw.json("inspect", save(conv_net()), "--sizes", "h=13,n=5", code=0)
     assert seen["set"] == {"h": 13, "n": 5}
     assert seen["outputs"][0]["dims"] == [5, 7, 7, 6] and seen["inputs"][0]["dims"] == [5, 3, 13, 11]
     assert seen["symbols"] == []
@@ -162,7 +162,7 @@ def test_set_looks_at_one_size(thaw, save):
 @pytest.mark.parametrize("spec, says", [("hh=13", "there is no size 'hh'"), ("h=-3", "cannot be -3"),
                                         ("h=1..4", "more than one value"), ("h", "h")])
 def test_a_size_that_cannot_be_set_is_an_error(thaw, save, spec, says):
-    assert says in thaw.error("inspect", save(conv_net()), "--set", spec)
+    assert says in thaw.error("inspect", save(conv_net()), "--sizes", spec)
 
 
 def test_names_that_are_not_text_give_valid_json(thaw, tmp_path):

@@ -20,7 +20,7 @@ def test_the_summary(thaw, save):
 
 
 def test_values_lists_every_tensor(thaw, save):
-    text = thaw("inspect", save(conv_net()), "--values", code=0).stdout
+    text = thaw("inspect", save(conv_net()), "--tensors", code=0).stdout
     row = next(line for line in text.splitlines() if line.startswith("  features"))
     assert row.split()[1:3] == ["Conv", "float32"]
     values = text.split("\nValues\n")[1]
@@ -61,7 +61,7 @@ def test_colour_on_a_terminal_only(thaw, save):
 def test_names_cannot_drive_the_terminal(thaw, save):
     m = conv_net()
     m.graph.output[0].name = m.graph.node[2].output[0] = "out\x1b[2J\nmore"
-    text = thaw("inspect", save(m), "--values", code=0).stdout
+    text = thaw("inspect", save(m), "--tensors", code=0).stdout
     assert "\x1b" not in text and "out\\x1b[2J\\x0amore" in text
 
 

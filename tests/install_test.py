@@ -113,6 +113,7 @@ def test_another_project_finds_and_uses_the_library(prefix, tmp_path):
 
 def test_the_command_works_where_it_was_installed(prefix):
     assert run(prefix / "bin/thaw", "--version") == run(os.environ["THAW_BIN"], "--version")
+    assert (prefix / "share/man/man1/thaw.1").read_text(encoding="utf-8") == run(prefix / "bin/thaw", "completion", "man")
 
 
 def test_nothing_installed_names_the_checkout(prefix):

@@ -75,7 +75,7 @@ def config_of_build(folder):
 
 def values_of_lift(folder):
     model = product(folder / "m.onnx")
-    return folder / "values.json", ["lift", model, model, "-o", folder / "out", "--values", folder / "values.json"]
+    return folder / "values.json", ["lift", model, model, "-o", folder / "out", "--trace-values", folder / "values.json"]
 
 
 def of_tokenizer(name):

@@ -80,13 +80,13 @@ UNFIT = {
 
 # How each verb is called on one model: of the command, then of the library. {m}: the model, {s}: sizes.
 CALLS = {
-    "inspect": (["{m}", "--values", "--weights", "--cost"], ["{m}"]),
+    "inspect": (["{m}", "--tensors", "--weights", "--cost"], ["{m}"]),
     "check": (["{m}"], ["{m}"]),
     "fix": (["{m}", "-o", "out.onnx"], ["{m}", "out.onnx"]),
     "batch": (["{m}", "-o", "out.onnx"], ["{m}", "out.onnx"]),
     "optimize": (["{m}", "-o", "out.onnx", "--target", "ort"], ["{m}", "out.onnx"]),
     "convert": (["{m}", "-o", "out.onnx", "--to", "int4"], ["{m}", "out.onnx", "int4"]),
-    "pin": (["{m}", "-o", "out.onnx", "--dims", "{s}"], ["{m}", "out.onnx", "{s}"]),
+    "pin": (["{m}", "-o", "out.onnx", "--sizes", "{s}"], ["{m}", "out.onnx", "{s}"]),
     "split": (["{m}", "-o", "parts", "--parts", "2"], ["{m}", "parts"]),
     "verify": (["{m}", "--against", "{m}"], ["{m}", "{m}"]),
     "run": (["{m}", "--random", "-o", "out.npz"], ["{m}", "out.npz"]),

@@ -177,9 +177,9 @@ def test_the_report_the_metadata_and_the_proof_say_the_domain(thaw, save, tmp_pa
     out, report = lifted(thaw, save, tmp_path, halves, [(16,), (32,), (64,)], "--rename", "x_dim1=n")
     assert notes(report) == ["x_dim1: known for multiples of 2; one trace at another size tells the rest"]
     assert domain(out) == "n=2..:2"
-    printed = thaw("check", out, "--dims", "n=1..99", code=0).stdout
+    printed = thaw("check", out, "--sizes", "n=1..99", code=0).stdout
     assert "every statement that the nodes make about sizes follows from the ranges, as the model states: n=2..:2" in printed
-    assert "'n=2..:2', which the model states of its inputs" in thaw("check", out, "--dims", "n=17", code=2).stderr
+    assert "'n=2..:2', which the model states of its inputs" in thaw("check", out, "--sizes", "n=17", code=2).stderr
 
 
 def uneven_pools(n):

@@ -82,7 +82,7 @@ def lift(thaw, save, tmp_path, grids, told=None, code=0):
     values = tmp_path / "values.json"
     values.write_text(json.dumps({path.name: {"grid_thw": grid} for path, grid in zip(paths, told or grids, strict=True)}))
     out = tmp_path / "lifted.onnx"
-    return out, thaw("lift", *paths, "-o", out, "--values", values, "--add-input", "grid_thw:int64[2,3]", code=code)
+    return out, thaw("lift", *paths, "-o", out, "--trace-values", values, "--add-input", "grid_thw:int64[2,3]", code=code)
 
 
 @pytest.mark.parametrize("traces, unseen", [(TRACES, UNSEEN), (FRAMES, UNSEEN_FRAMES)], ids=["images", "frames"])

@@ -322,7 +322,7 @@ def test_values_of_what_is_no_input_are_an_error(thaw, save, tmp_path):
         paths.append(save(net.model([n], net.add("Neg", "x")), f"t{n}"))
     values = tmp_path / "values.json"
     values.write_text('{"t19.onnx": {"grid_thw": [[1, 19, 1]]}, "t34.onnx": {"grid_thw": [[1, 34, 1]]}, "t53.onnx": {"grid_thw": [[1, 53, 1]]}}')
-    message = thaw.error("lift", *paths, "-o", tmp_path / "out.onnx", "--values", values)
+    message = thaw.error("lift", *paths, "-o", tmp_path / "out.onnx", "--trace-values", values)
     assert "grid_thw" in message and "--add-input" in message
 
 

@@ -120,7 +120,7 @@ def lift(thaw, save, tmp_path, make, sizes=SIZES, code=0):
     out = tmp_path / "lifted.onnx"
     values = tmp_path / "values.json"
     values.write_text(json.dumps({f"t{n}.onnx": {"x": {"shape": [n, WIDTH]}} for n in sizes}))
-    run = thaw("lift", *(save(make(n), f"t{n}") for n in sizes), "-o", out, "--values", values, code=code)
+    run = thaw("lift", *(save(make(n), f"t{n}") for n in sizes), "-o", out, "--trace-values", values, code=code)
     return out, run.stdout + run.stderr
 
 

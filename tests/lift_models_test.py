@@ -24,7 +24,7 @@ def lifted(thaw, save, tmp_path, family, code=0, options=()):
         values[paths[-1].name] = told(family.feeds(*size))
     (tmp_path / "values.json").write_text(json.dumps(values))
     out = tmp_path / "lifted.onnx"
-    run = thaw("lift", *paths, "-o", out, "--values", tmp_path / "values.json", *options, code=code)
+    run = thaw("lift", *paths, "-o", out, "--trace-values", tmp_path / "values.json", *options, code=code)
     return out, run.stdout + run.stderr
 
 
@@ -68,7 +68,7 @@ def test_plain_sizes_may_be_inputs_too(thaw, save, tmp_path):
         values[paths[-1].name] = {"grid_h": h, "grid_w": [w]}
     (tmp_path / "values.json").write_text(json.dumps(values))
     out = tmp_path / "lifted.onnx"
-    thaw("lift", *paths, "-o", out, "--values", tmp_path / "values.json", "--add-input", "grid_h:int64[]", "--add-input",
+    thaw("lift", *paths, "-o", out, "--trace-values", tmp_path / "values.json", "--add-input", "grid_h:int64[]", "--add-input",
          "grid_w:int64[1]", code=0)
     feed = family.feeds(30, 22)
     got = session(out).run(None, dict(pixel_values=feed["pixel_values"], grid_h=np.array(30), grid_w=np.array([22])))[0]
@@ -134,7 +134,7 @@ def test_wrong_values_are_named(thaw, save, tmp_path, text, words):
     family = BY_NAME["text_decoder"]
     a, b = (save(family.static(*size), name) for size, name in zip(family.sizes, "ab"))
     (tmp_path / "values.json").write_text(text)
-    message = thaw.error("lift", a, b, "-o", tmp_path / "out.onnx", "--values", tmp_path / "values.json")
+    message = thaw.error("lift", a, b, "-o", tmp_path / "out.onnx", "--trace-values", tmp_path / "values.json")
     assert all(word in message for word in words), message
 
 
@@ -150,7 +150,7 @@ def test_values_may_come_from_an_archive_for_each_trace(thaw, save, tmp_path):
     got, wanted = (session(m).run(None, feed)[0] for m in (tmp_path / "lifted.onnx", family.dynamic()))
     assert np.abs(got - wanted).max() <= 1e-5
     np.savez(tmp_path / "other.npz", **feed)
-    assert "name of no trace" in thaw.error("lift", *paths, "-o", tmp_path / "o.onnx", "--values", tmp_path / "other.npz")
+    assert "name of no trace" in thaw.error("lift", *paths, "-o", tmp_path / "o.onnx", "--trace-values", tmp_path / "other.npz")
 
 
 def test_one_of_three_traces_is_a_holdout(thaw, save, tmp_path):
@@ -198,7 +198,7 @@ def test_a_vision_tower_equals_the_trace_that_was_held_back(thaw, tmp_path, fami
     paths = [folder / f"{family}_{size}.onnx" for size in sizes]
     (tmp_path / "values.json").write_text(json.dumps(grids(paths)))
     out = tmp_path / "lifted.onnx"
-    thaw("lift", *paths, "-o", out, "--values", tmp_path / "values.json", *(["--add-input", GRID] if add else []), code=0)
+    thaw("lift", *paths, "-o", out, "--trace-values", tmp_path / "values.json", *(["--add-input", GRID] if add else []), code=0)
     run, held = session(out), session(folder / f"{holdout}.onnx")
     h, w = map(int, holdout.rsplit("_", 1)[1].split("x"))
     width = run.get_inputs()[0].shape[1]
@@ -214,7 +214,7 @@ def test_an_audio_encoder_equals_the_references(thaw, tmp_path):
     masks = {f"trace_{frames}.onnx": {"input_features_mask": [[1] * valid + [0] * (frames - valid)]}
              for frames, valid in ((1000, 950), (1200, 1200), (1600, 1333))}
     (tmp_path / "values.json").write_text(json.dumps(masks))
-    thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", "--values", tmp_path / "values.json", code=0)
+    thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", "--trace-values", tmp_path / "values.json", code=0)
     run, references = session(tmp_path / "lifted.onnx"), np.load(folder / "ref.npz")
     for i, frames, valid in ((0, 1000, 950), (1, 1200, 1200), (2, 500, 437), (4, 300, 101)):
         mask = np.zeros((1, frames), np.int64)

@@ -232,7 +232,7 @@ def test_a_recurrence_runs_at_every_length(thaw, save, tmp_path, name):
             assert got.shape == want.shape and np.abs(got - want).max() < 1e-5, (name, n)
     model = onnx.load(out)
     assert 1 <= count_of(model, "Scan") <= 2 and len(model.graph.node) < 40
-    thaw("check", out, "--dims", "x_dim1=1..4096", code=0)
+    thaw("check", out, "--sizes", "x_dim1=1..4096", code=0)
 
 
 def test_pieces_of_several_rows(thaw, save, tmp_path):
@@ -373,4 +373,4 @@ def test_sizes_inside_a_step_are_solved_too(thaw, save, tmp_path):
         x = np.random.default_rng(n).standard_normal((batch, n, WIDTH), dtype=np.float32)
         got, wanted = (session(model).run(None, {"x": x}) for model in (out, save(trace(batch, n), "wanted")))
         assert all(a.shape == b.shape and np.abs(a - b).max() < 1e-5 for a, b in zip(got, wanted, strict=True)), (batch, n)
-    thaw("check", out, "--dims", "x_dim0=1..64,x_dim1=1..4096", code=0)
+    thaw("check", out, "--sizes", "x_dim0=1..64,x_dim1=1..4096", code=0)

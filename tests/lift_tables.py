@@ -69,7 +69,7 @@ def lift(thaw, save, tmp_path):
             values[paths[-1].name] = dict(grid_thw=[[t, h, w]], x=dict(shape=[t * h * w, 3]))
         (tmp_path / "values.json").write_text(json.dumps(values))
         out = tmp_path / "lifted.onnx"
-        result = thaw("lift", *paths, "-o", out, "--values", tmp_path / "values.json", "--add-input", "grid_thw:int64[1,3]",
+        result = thaw("lift", *paths, "-o", out, "--trace-values", tmp_path / "values.json", "--add-input", "grid_thw:int64[1,3]",
                       *args, code=code)
         return out, result.stdout + result.stderr
     return run

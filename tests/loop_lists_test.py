@@ -32,6 +32,6 @@ def test_a_body_has_what_it_declares(thaw, save, tmp_path, number, condition):
     want = run(model, {"x": x})
     assert not [f for f in thaw.findings(save(model)) if f["code"] == "THAW001"]
     made = tmp_path / "pinned.onnx"
-    thaw("pin", save(model), "--dims", "n=5", "-o", made, code=0)
+    thaw("pin", save(model), "--sizes", "n=5", "-o", made, code=0)
     assert not [n for n in load(made).graph.node if n.op_type == "Loop"]
     assert worst(run(load(made), {"x": x}), want) < 1e-5

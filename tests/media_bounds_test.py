@@ -117,7 +117,7 @@ def test_a_file_larger_than_the_shell_allows_is_an_error(thaw, tmp_path):
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["rows", 1024])], [weight])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
     for call in (["optimize", tmp_path / "m.onnx", "--no-check"], ["convert", tmp_path / "m.onnx", "--to", "f16", "--no-check"],
-                 ["pin", tmp_path / "m.onnx", "--dims", "rows=3", "--no-check"]):
+                 ["pin", tmp_path / "m.onnx", "--sizes", "rows=3", "--no-check"]):
         line = thaw.error(*call, "-o", tmp_path / "o.onnx", preexec_fn=small)
         assert "too large" in line, line
         assert not (tmp_path / "o.onnx").exists()

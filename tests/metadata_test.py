@@ -19,7 +19,7 @@ CALLS = {
     "fix": (["-o", "out.onnx"], ["out.onnx"]),
     "optimize": (["-o", "out.onnx"], ["out.onnx"]),
     "batch": (["-o", "out.onnx", "--no-check"], ["out.onnx"]),
-    "pin": (["-o", "out.onnx", "--dims", "x_dim0=3"], ["out.onnx"]),
+    "pin": (["-o", "out.onnx", "--sizes", "x_dim0=3"], ["out.onnx"]),
     "convert": (["-o", "out.onnx", "--to", "f16"], ["out.onnx"]),
     "split": (["-o", "parts", "--at", "b"], ["parts/part_1.onnx", "parts/part_2.onnx"]),
     "inspect": (["--annotate", "-o", "out.onnx"], ["out.onnx"]),
@@ -95,5 +95,5 @@ def test_lift_states_how_a_size_hangs_together_with_rows(thaw, tmp_path, extra, 
         onnx.save(trace_of_grid(grid, extra), tmp_path / f"t{i}.onnx")
     values = {f"t{i}.onnx": {"grid": [list(grid)]} for i, grid in enumerate(grids)}
     (tmp_path / "values.json").write_text(json.dumps(values))
-    thaw("lift", "t0.onnx", "t1.onnx", "t2.onnx", "-o", "out.onnx", "--values", "values.json", code=0, cwd=tmp_path)
+    thaw("lift", "t0.onnx", "t1.onnx", "t2.onnx", "-o", "out.onnx", "--trace-values", "values.json", code=0, cwd=tmp_path)
     assert props(onnx.load(tmp_path / "out.onnx")).get("thaw.sizes") == stated

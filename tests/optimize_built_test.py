@@ -82,7 +82,7 @@ def test_windows_as_lift_writes_them(thaw, tmp_path):
     folder = need_shared("fixtures", "traces_more")
     paths = [folder / f"qwen2_5_vl_{size}.onnx" for size in ("18x26", "22x30", "24x32")]
     (tmp_path / "values.json").write_text(json.dumps(grids(paths)))
-    thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", "--values", tmp_path / "values.json", code=0)
+    thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", "--trace-values", tmp_path / "values.json", code=0)
     out = tmp_path / "out.onnx"
     thaw("optimize", tmp_path / "lifted.onnx", "-o", out, "--target", "ort", code=0)
     assert count(tmp_path / "lifted.onnx", "Softmax") == count(out, "MultiHeadAttention") == 4
@@ -101,7 +101,7 @@ def test_sizes_that_only_running_tells(thaw, tmp_path):
     paths = [folder / f"qwen3_vl_{size}.onnx" for size in ("16x24", "22x30", "28x20")]
     (tmp_path / "values.json").write_text(json.dumps(grids(paths)))
     lifted, out = tmp_path / "lifted.onnx", tmp_path / "out.onnx"
-    thaw("lift", *paths, "-o", lifted, "--values", tmp_path / "values.json", code=0)
+    thaw("lift", *paths, "-o", lifted, "--trace-values", tmp_path / "values.json", code=0)
     thaw("optimize", lifted, "-o", out, "--target", "ort", code=0)
     assert count(lifted, "Softmax") == count(out, "MultiHeadAttention") == 4
     assert count(out, "RotaryEmbedding") == 8

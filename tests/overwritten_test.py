@@ -63,12 +63,12 @@ CALLS = {
     "fix": (["fix", "f.onnx", "--no-check"], ["f.onnx", "f.data"], [("-o", "o.onnx"), PAGE]),
     "fix_reference": (["fix", "t2.onnx", "--reference", "reference.npz"], [*TRACES[:2], "reference.npz"], [("-o", "o.onnx")]),
     "batch": (["batch", "m.onnx", "--no-check"], WEIGHTS, [("-o", "o.onnx"), PAGE]),
-    "lift": (["lift", "t2.onnx", "t3.onnx", "t5.onnx", "--values", "values.json"], [*TRACES, "values.json"],
+    "lift": (["lift", "t2.onnx", "t3.onnx", "t5.onnx", "--trace-values", "values.json"], [*TRACES, "values.json"],
              [("-o", "o.onnx"), PAGE]),
     "optimize": (["optimize", "m.onnx", "--no-check"], WEIGHTS, [("-o", "o.onnx"), PAGE]),
     "convert": (["convert", "m.onnx", "--plan", "plan.json", "--data", "samples"], [*WEIGHTS, "plan.json", *SAMPLES],
                 [("-o", "o.onnx"), PAGE]),
-    "pin": (["pin", "m.onnx", "--dims", "rows=3", "--no-check"], WEIGHTS, [("-o", "o.onnx"), PAGE]),
+    "pin": (["pin", "m.onnx", "--sizes", "rows=3", "--no-check"], WEIGHTS, [("-o", "o.onnx"), PAGE]),
     "split": (["split", "m.onnx", "--parts", "2", "--no-check"], WEIGHTS,
               [("-o FOLDER", "part_1.onnx"), ("-o FOLDER", "part_2.onnx"), PAGE]),
     "sensitivity": (["sensitivity", "m.onnx", "--data", "samples"], [*WEIGHTS, *SAMPLES],
@@ -78,7 +78,7 @@ CALLS = {
     "plan": (["plan", "report1", "--max-bytes", "1M"], ["report1/report.json", "m.onnx"], [("-o", "plan.json")]),
     "inputs": (["inputs", "tone.wav", "--for", "qwen3_asr"], ["tone.wav"], [("-o", "o.npz")]),
     "run": (["run", "m.onnx", "--input", "x=x.npy"], [*WEIGHTS, "x.npy"], [("-o", "o.npz")]),
-    "verify": (["verify", "m.onnx", "--against", "t2.onnx", "--sweep", "rows=2"], WEIGHTS + TRACES[:2], [PAGE]),
+    "verify": (["verify", "m.onnx", "--against", "t2.onnx", "--sizes", "rows=2"], WEIGHTS + TRACES[:2], [PAGE]),
 }
 CASES = [(call, read, option) for call, (_, files, options) in CALLS.items() for option in range(len(options))
          for read in files]

@@ -55,7 +55,7 @@ def feeds(height, width, batch=1, grid=(1, 6, 4)):
 
 def test_every_size_becomes_a_number(thaw, tower, tmp_path):
     out = tmp_path / "pinned.onnx"
-    report = thaw.json("pin", tower, "--dims", "batch=1,height=44,width=28", "--values", "grid=1,11,7", "-o", out, code=0)
+    report = thaw.json("pin", tower, "--sizes", "batch=1,height=44,width=28", "--values", "grid=1,11,7", "-o", out, code=0)
     made = onnx.load(out)
     assert [dims(v) for v in made.graph.input] == [[1, 3, 44, 28]]
     assert [dims(v) for v in made.graph.output] == [[1, 77, 8], [11, 7]]
@@ -71,11 +71,11 @@ def test_every_size_becomes_a_number(thaw, tower, tmp_path):
 
 def test_what_stays_open_is_named_with_its_reason(thaw, tower, tmp_path):
     out = tmp_path / "pinned.onnx"
-    report = thaw.json("pin", tower, "--dims", "height=44,width=28", "-o", out, code=0)
+    report = thaw.json("pin", tower, "--sizes", "height=44,width=28", "-o", out, code=0)
     why = {entry["tensor"]: entry["why"] for entry in report["pinned"][0]["open"]}
-    assert "'batch' is free: give it in --dims" in why["image"]
+    assert "'batch' is free: give it in --sizes" in why["image"]
     assert any("give that input in --values" in text for text in why.values())
-    text = thaw("pin", tower, "--dims", "height=44,width=28", "-o", out, code=0).stdout
+    text = thaw("pin", tower, "--sizes", "height=44,width=28", "-o", out, code=0).stdout
     assert "no number" in text and "'batch' is free" in text and "every size is a number" not in text
     for batch in (2, 5):  # what is open still runs at any size
         given = feeds(44, 28, batch, (1, 3, 5))
@@ -86,7 +86,7 @@ def test_what_stays_open_is_named_with_its_reason(thaw, tower, tmp_path):
 def test_a_size_that_the_data_makes_stays_open(thaw, save, tmp_path):
     text = '<ir_version: 9, opset_import: ["" : 17]> g (float[n] x) => (int64[r,k] y) { y = NonZero(x) }'
     model = save(onnx.parser.parse_model(text))
-    report = thaw.json("pin", model, "--dims", "n=7", "-o", tmp_path / "out.onnx", code=0)
+    report = thaw.json("pin", model, "--sizes", "n=7", "-o", tmp_path / "out.onnx", code=0)
     (entry,) = report["pinned"][0]["open"]
     assert entry["axis"] == 1 and "only running the model tells" in entry["why"] and "NonZero" in entry["why"]
 
@@ -99,13 +99,13 @@ def test_a_branch_on_a_size_is_taken(thaw, save, tmp_path):
     model = save(onnx.parser.parse_model(text))
     for n, left in ((3, ["Neg"]), (11, ["Exp"])):
         out = tmp_path / f"{n}.onnx"
-        thaw("pin", model, "--dims", f"n={n},m=2", "-o", out, code=0)
+        thaw("pin", model, "--sizes", f"n={n},m=2", "-o", out, code=0)
         assert operators(out) == left
 
 
 def test_a_part_of_the_sizes_leaves_the_others(thaw, tower, tmp_path):
     out = tmp_path / "one.onnx"
-    thaw("pin", tower, "--dims", "batch=3", "-o", out, code=0)
+    thaw("pin", tower, "--sizes", "batch=3", "-o", out, code=0)
     assert dims(onnx.load(out).graph.input[0]) == [3, 3, "height", "width"]
     given = feeds(20, 36, 3)
     for wanted, got in zip(run(tower, given), run(out, given), strict=True):
@@ -123,7 +123,7 @@ def test_several_models_share_one_weight_file(thaw, save, tmp_path):
     model = save(onnx.helper.make_model(graph, ir_version=9, opset_imports=[onnx.helper.make_opsetid("", 17)]))
     folder = tmp_path / "pinned"
     folder.mkdir()
-    thaw("pin", model, "--dims", "n=5", "--dims", "n=11", "-o", folder / "m.onnx", code=0)
+    thaw("pin", model, "--sizes", "n=5", "--sizes", "n=11", "-o", folder / "m.onnx", code=0)
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["m.onnx.data", "m_n-11.onnx", "m_n-5.onnx"]
     assert (folder / "m.onnx.data").stat().st_size == 64 * 64 * 4
@@ -134,20 +134,20 @@ def test_several_models_share_one_weight_file(thaw, save, tmp_path):
         np.testing.assert_array_equal(run(path, {"x": x})[0], run(model, {"x": x})[0])
         assert session(path).get_inputs()[0].shape == [n, 64]
     # Written anew, the data file is replaced with the models.
-    thaw("pin", model, "--dims", "n=5", "--dims", "n=11", "-o", folder / "m.onnx", code=0)
+    thaw("pin", model, "--sizes", "n=5", "--sizes", "n=11", "-o", folder / "m.onnx", code=0)
     assert len(list(folder.iterdir())) == 3
 
 
 def test_what_cannot_be_pinned_is_refused(thaw, tower, tmp_path):
     out = tmp_path / "out.onnx"
-    message = thaw.error("pin", tower, "--dims", "hight=3", "-o", out)
+    message = thaw.error("pin", tower, "--sizes", "hight=3", "-o", out)
     assert "there is no size 'hight'" in message and "height" in message
     assert "nothing to pin is given" in thaw.error("pin", tower, "-o", out)
-    assert "at least 1" in thaw.error("pin", tower, "--dims", "batch=0", "-o", out)
-    assert "give the whole input with --values" in thaw.error("pin", tower, "--dims", "grid[1]=4", "-o", out)
+    assert "at least 1" in thaw.error("pin", tower, "--sizes", "batch=0", "-o", out)
+    assert "give the whole input with --values" in thaw.error("pin", tower, "--sizes", "grid[1]=4", "-o", out)
     assert "there is no input 'gird'" in thaw.error("pin", tower, "--values", "gird=1,2,3", "-o", out)
     assert "is given 4 values" in thaw.error("pin", tower, "--values", "grid=1,2,3,4", "-o", out)
-    assert "two --dims ask for the same sizes" in thaw.error("pin", tower, "--dims", "batch=2", "--dims", "batch=2", "-o", out)
+    assert "two --sizes ask for the same sizes" in thaw.error("pin", tower, "--sizes", "batch=2", "--sizes", "batch=2", "-o", out)
     assert not out.exists()
 
 
@@ -155,7 +155,7 @@ def test_sizes_that_the_model_cannot_run_at_are_refused(thaw, save, tmp_path):
     text = """<ir_version: 9, opset_import: ["" : 17]> g (float[n,m] x) => (float[a,b] y) {
       t = Constant<value_ints=[-1,6]>() y = Reshape(x, t) }"""
     model = save(onnx.parser.parse_model(text))
-    message = thaw.error("pin", model, "--dims", "n=5,m=7", "-o", tmp_path / "out.onnx")
+    message = thaw.error("pin", model, "--sizes", "n=5,m=7", "-o", tmp_path / "out.onnx")
     assert "cannot run at these sizes" in message
     assert not (tmp_path / "out.onnx").exists()
 
@@ -171,11 +171,11 @@ def test_an_axis_that_any_number_is_declared_for_is_free(thaw, save, tmp_path, d
             dim.dim_value = declared
     path, out = save(model), tmp_path / "out.onnx"
     for name in ("x[0]", "x_dim0"):
-        thaw("pin", path, "-o", out, "--dims", f"{name}=3", code=0)
+        thaw("pin", path, "-o", out, "--sizes", f"{name}=3", code=0)
         assert [d.dim_value for d in onnx.load(out).graph.input[0].type.tensor_type.shape.dim] == [3, 4]
 
 
-@pytest.mark.parametrize("call", [("pin", "--dims"), ("check", "--dims"), ("batch", "--sample"), ("split", "--set"), ("verify", "--sweep"), ("verify", "--sizes"), ("run", "--sizes"), ("inspect", "--set")])
+@pytest.mark.parametrize("call", [("pin", "--sizes"), ("check", "--sizes"), ("batch", "--sizes"), ("split", "--sizes"), ("verify", "--sizes"), ("verify", "--sizes"), ("run", "--sizes"), ("inspect", "--sizes")])
 @pytest.mark.parametrize("name", ["nothing", "x[7]", "x[1]", "other[0]"])
 def test_a_size_that_no_input_has_is_an_error_everywhere(thaw, save, tmp_path, call, name):
     """x[1] is a number already: only that one says the same."""
@@ -199,7 +199,7 @@ def test_a_real_detector(thaw, tmp_path):
     thaw("fix", model, "-o", fixed, code=0)
     names = [d.dim_param for d in onnx.load(fixed, load_external_data=False).graph.input[0].type.tensor_type.shape.dim]
     sizes = ",".join(f"{name}={size}" for name, size in zip(names, (1, 3, 160, 224), strict=True) if name)
-    report = thaw.json("pin", fixed, "--dims", sizes, "-o", out, code=0)
+    report = thaw.json("pin", fixed, "--sizes", sizes, "-o", out, code=0)
     assert report["pinned"][0]["open"] == []
     assert "Shape" not in operators(out)
 
@@ -219,5 +219,5 @@ def test_a_model_without_free_sizes_is_pinned_to_its_own(thaw, save, tmp_path):
 def test_a_folder_is_made_for_what_is_written(thaw, tower, tmp_path):
     for dims in (["batch=1"], ["batch=1", "batch=2"]):
         out = tmp_path / "new" / str(len(dims)) / "pinned.onnx"
-        thaw("pin", tower, "-o", out, "--no-check", *(word for one in dims for word in ("--dims", one)), code=0)
+        thaw("pin", tower, "-o", out, "--no-check", *(word for one in dims for word in ("--sizes", one)), code=0)
         assert len(list(out.parent.glob("*.onnx"))) == len(dims)

@@ -1,4 +1,4 @@
-"""What `check --dims` calls proven never stops in ONNX Runtime, also where numbers decide: indices, divisors, steps, lengths, pads.
+"""What `check --sizes` calls proven never stops in ONNX Runtime, also where numbers decide: indices, divisors, steps, lengths, pads.
 
 Random small models make integers from sizes (ranges, their sums and differences, tables, counts that only running tells) and give them to
 an operator that stops at some of them. THAW_VALUE_MODELS says how many models, THAW_VALUE_SIZES at how many sizes each;
@@ -312,7 +312,7 @@ def reports(thaw, models, dims=f"n=1..{HIGHEST},m=1..{HIGHEST},k=1..{HIGHEST}"):
             for i, made in enumerate(models[begin:begin + 60]):
                 paths.append(os.path.join(folder, f"{begin + i}.onnx"))
                 onnx.save(made, paths[-1])
-            done = subprocess.run([str(thaw), "check", *paths, "--dims", dims, "--format", "json"], capture_output=True, text=True, check=False)
+            done = subprocess.run([str(thaw), "check", *paths, "--sizes", dims, "--format", "json"], capture_output=True, text=True, check=False)
             answer = json.loads(done.stdout)
             out += answer.get("models", [answer])
     return out

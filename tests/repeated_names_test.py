@@ -63,13 +63,13 @@ REFUSED = {
 def test_what_the_runtime_reads_is_read(thaw, save, tmp_path, case):
     path, fixed = save(READ[case]), tmp_path / "fixed.onnx"
     wanted = run(READ[case], X)
-    (finding,) = thaw.findings(path, "--rule", "THAW006")
+    (finding,) = thaw.findings(path, "--select", "THAW006")
     assert finding["where"]["tensor"] == "a" and "the last" in finding["message"]
     thaw("inspect", path, code=0)
     report = thaw.json("fix", path, "-o", fixed, code=0)
     assert [c["where"] for c in report["changed"] if c["code"] == "THAW006"] == ["a"]
     assert all(np.array_equal(a, b) for a, b in zip(run(str(fixed), X), wanted, strict=True))
-    assert thaw.findings(fixed, "--rule", "THAW006") == []
+    assert thaw.findings(fixed, "--select", "THAW006") == []
     assert "nothing to change" in thaw("fix", fixed, "-o", tmp_path / "again.onnx", code=0).stdout
 
 

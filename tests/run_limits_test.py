@@ -90,7 +90,7 @@ def test_check_runs_no_further_once_a_run_took_too_long(thaw, save):
                               [*base.graph.initializer, *shapes])
     path = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
     started = time.monotonic()
-    text = thaw("check", path, "--dims", "n=1..16", "--run", "--timeout", "3", "--all", code=1, timeout=60).stdout
+    text = thaw("check", path, "--sizes", "n=1..16", "--run", "--timeout", "3", "--all", code=1, timeout=60).stdout
     assert text.count("was stopped while the model ran, after 3 s of the call") == 1 and "not run: it took too long at other sizes" in text, text
     assert time.monotonic() - started < 15
 
@@ -135,7 +135,7 @@ def test_loads_of_one_call_have_one_time(thaw, slow_to_load, tmp_path, verb):
     path, once = slow_to_load
     seconds = round(1.3 * once, 2)
     out = tmp_path / "out.onnx"
-    call = {"verify": ["--against", path, "--sweep", "n=2|3"], "optimize": ["-o", out], "pin": ["--dims", "n=3", "-o", out]}[verb]
+    call = {"verify": ["--against", path, "--sizes", "n=2|3"], "optimize": ["-o", out], "pin": ["--sizes", "n=3", "-o", out]}[verb]
     run, took = waited(lambda: thaw(verb, path, *call, "--timeout", seconds, code={0, 1, 2}))
     assert took < seconds + max(1, 0.1 * seconds) + 0.5 * once + 2, (took, once)
     if run.returncode != 0:
@@ -158,7 +158,7 @@ def test_runs_of_one_call_have_one_time(thaw, save):
     _, once = waited(lambda: thaw("run", path, "--sizes", "n=2", code=0))
     seconds = round(2 * once + 0.5, 2)
     sizes = "|".join(str(n) for n in range(1, 41))
-    run, took = waited(lambda: thaw("verify", path, "--against", path, "--sweep", f"n={sizes}", "--timeout", seconds, code=1))
+    run, took = waited(lambda: thaw("verify", path, "--against", path, "--sizes", f"n={sizes}", "--timeout", seconds, code=1))
     assert took < seconds + max(1, 0.1 * seconds) + 2, (took, once)
     assert "after" in run.stdout and "of the call" in run.stdout and "n=1  agrees" in run.stdout, run.stdout
 
@@ -219,7 +219,7 @@ def test_memory_is_of_all_models_at_once(thaw, save):
              helper.make_node("MatMul", ["x", "held"], ["y"])]
     path = save(model(nodes, [value("x", F, ["n", size])], [value("y", F, ["n", size])], [("s", np.array([size, size], np.int64))]))
     enough = next(m for m in range(125, 500, 25) if thaw("run", path, "--sizes", "n=2", "--max-memory", f"{m}M").returncode == 0)
-    two = ["verify", path, "--against", path, "--sweep", "n=1|2|3"]
+    two = ["verify", path, "--against", path, "--sizes", "n=1|2|3"]
     run = thaw(*two, "--max-memory", f"{enough}M", code={1, 2})
     assert f"needs more than --max-memory {enough} MiB" in run.stdout + run.stderr, run
     thaw(*two, "--max-memory", f"{enough + 150}M", code=0)
@@ -314,7 +314,7 @@ def test_a_worker_that_crashes_is_an_error(thaw, save, tmp_path, what):
 def test_verify_goes_on_after_a_crash(thaw, save):
     """The worker of one size ends; another runs the next."""
     path = save(endless(("n", 4)))
-    process, members = started(thaw, "verify", path, "--against", path, "--sweep", "n=1|2", "--timeout", "2", "--format", "json")
+    process, members = started(thaw, "verify", path, "--against", path, "--sizes", "n=1|2", "--timeout", "2", "--format", "json")
     (worker,) = set(members) - {process.pid}
     os.kill(worker, signal.SIGSEGV)
     text, _ = process.communicate(timeout=60)
@@ -416,7 +416,7 @@ def test_what_a_trace_was_fed_is_read_by_its_shape_alone(thaw, save, tmp_path):
 
     def limit():
         resource.setrlimit(resource.RLIMIT_DATA, (GIGABYTE, GIGABYTE))
-    run = thaw("lift", tmp_path / "one.onnx", tmp_path / "two.onnx", "-o", tmp_path / "out.onnx", "--no-check", "--values",
+    run = thaw("lift", tmp_path / "one.onnx", tmp_path / "two.onnx", "-o", tmp_path / "out.onnx", "--no-check", "--trace-values",
                tmp_path / "one.npz", "--values", tmp_path / "two.npz", preexec_fn=limit, timeout=60)
     assert "memory" not in run.stderr, run.stderr
 

@@ -42,11 +42,11 @@ def test_several_models_and_what_a_verb_can_say_besides(thaw, save, tmp_path):
     broken = tmp_path / "broken.onnx"
     broken.write_bytes(b"no model")
     validate(thaw.json("check", path, broken, code=2), "check")
-    validate(thaw.json("check", path, "--dims", "x_dim0=1..4"), "check")
+    validate(thaw.json("check", path, "--sizes", "x_dim0=1..4"), "check")
     validate(thaw.json("rule"), "rule")
     validate(thaw.json("rule", "THAW003"), "rule")
     validate(thaw.json("split", path), "split")
     validate(thaw.json("optimize", path, "-o", tmp_path / "o.onnx", "--explain", "--target", "directml"), "optimize")
     validate(thaw.json("inspect", path, "--annotate", "-o", tmp_path / "a.onnx"), "inspect")
-    validate(thaw.json("inspect", path, "--set", "x_dim0=3", "--values", "--cost", "--weights"), "inspect")
+    validate(thaw.json("inspect", path, "--sizes", "x_dim0=3", "--values", "--cost", "--weights"), "inspect")
     validate(thaw.json("inspect", tmp_path / "none.onnx", code=2), "error")

@@ -40,7 +40,7 @@ def test_the_mended_detector_agrees_with_the_original(thaw, save, tmp_path, dete
     for h, w in SIZES:
         feeds = scrfd.feeds(batch, h, w)
         assert worst(fixed.run(None, feeds), reference.run(None, feeds)) < 1e-4
-    report = thaw.json("verify", mended, "--against", broken, "--sweep", sweep(mended), code=0)
+    report = thaw.json("verify", mended, "--against", broken, "--sizes", sweep(mended), code=0)
     assert report["passed"] and len(report["points"]) == len(SIZES)
 
 

@@ -26,22 +26,22 @@ def image_model(save):
 def test_every_option_takes_every_spelling(thaw, image_model, tmp_path, sizes):
     dims = [2, 3, 5, 7]
     grid = "grid_thw[0]=3,grid_thw[1]=2"
-    assert thaw.json("inspect", image_model, "--set", sizes)["inputs"][0]["dims"] == dims
+    assert thaw.json("inspect", image_model, "--sizes", sizes)["inputs"][0]["dims"] == dims
     drawn = thaw.json("run", image_model, "--sizes", f"{sizes},{grid}", code=0)
     assert drawn["outputs"][0]["dims"] == dims and drawn["outputs"][1]["dims"] == [3, 2, 2]
-    for option in (["--sweep", sizes], ["--sizes", sizes]):
+    for option in (["--sizes", sizes], ["--sizes", sizes]):
         seen = thaw.json("verify", image_model, "--against", image_model, *option, "--values", grid, code=0)
         assert ["input.1", "float32[2,3,5,7]"] in [[i["name"], i["type"]] if "type" in i else i
                                                   for i in seen["points"][0]["inputs"]] or str(dims)[1:-1].replace(
             " ", "") in str(seen["points"][0]["inputs"])
-    proof = thaw.json("check", image_model, "--dims", f"{sizes},{grid}")
+    proof = thaw.json("check", image_model, "--sizes", f"{sizes},{grid}")
     assert proof["proof"]["broken"] == 0
     pinned = tmp_path / "pinned.onnx"
-    thaw("pin", image_model, "--dims", f"{sizes},{grid}", "-o", pinned, code=0)
+    thaw("pin", image_model, "--sizes", f"{sizes},{grid}", "-o", pinned, code=0)
     inputs = onnx.load(pinned).graph.input
     assert [d.dim_value for d in inputs[0].type.tensor_type.shape.dim] == dims
     assert [i.name for i in inputs] == ["input.1", "patches"]
-    thaw("split", image_model, "--set", sizes, code=0)
+    thaw("split", image_model, "--sizes", sizes, code=0)
 
 
 def test_values_may_be_given_one_by_one(thaw, image_model):
@@ -53,9 +53,9 @@ def test_values_may_be_given_one_by_one(thaw, image_model):
     assert "element 0 is not given" in thaw.error("pin", image_model, "--values", "grid_thw[1]=2", "-o", "never.onnx")
 
 
-@pytest.mark.parametrize("command", [["inspect", "--set"], ["run", "--sizes"], ["verify", "--sweep"],
-                                     ["verify", "--sizes"], ["check", "--dims"], ["split", "--set"],
-                                     ["pin", "-o", "never.onnx", "--dims"], ["batch", "-o", "never.onnx", "--sample"]])
+@pytest.mark.parametrize("command", [["inspect", "--sizes"], ["run", "--sizes"], ["verify", "--sizes"],
+                                     ["verify", "--sizes"], ["check", "--sizes"], ["split", "--sizes"],
+                                     ["pin", "-o", "never.onnx", "--sizes"], ["batch", "-o", "never.onnx", "--sizes"]])
 def test_an_unknown_size_is_an_error_with_the_nearest(thaw, image_model, command):
     verb, *options = command
     against = ["--against", image_model] if verb == "verify" else []
@@ -75,9 +75,9 @@ def test_a_number_is_not_another_number(thaw, image_model):
 @pytest.mark.parametrize("text, says", [("64-1024", "64..1024"), ("64-1024:32", "64..1024"), ("64…1024", "64..1024"),
                                         ("64:1024", "64..1024")])
 def test_a_range_in_another_spelling_says_the_right_one(thaw, image_model, text, says):
-    for command in (["check", image_model, "--dims"], ["verify", image_model, "--against", image_model, "--sweep"]):
+    for command in (["check", image_model, "--sizes"], ["verify", image_model, "--against", image_model, "--sizes"]):
         assert says in thaw.error(*command, f"wide={text}")
-    assert "n-1" not in thaw("check", image_model, "--dims", "wide=8..16,n=wide-1", code={0, 1}).stderr
+    assert "n-1" not in thaw("check", image_model, "--sizes", "wide=8..16,n=wide-1", code={0, 1}).stderr
 
 
 @pytest.mark.parametrize("option", ["--atol=-1", "--rtol=-0.5", "--cosine=7", "--atol=nan"])
@@ -100,7 +100,7 @@ def test_sizes_are_renamed_wherever_they_stand(thaw, image_model, tmp_path):
     assert all("wide" not in str(dim) for of in dims.values() for dim in of) and dims["r"][3] == "width"
 
 
-@pytest.mark.parametrize("verb, options", [("convert", ["--to", "f16", "--io", "convert", "--no-check"]), ("pin", ["--dims", "n=2"]),
+@pytest.mark.parametrize("verb, options", [("convert", ["--to", "f16", "--io", "convert", "--no-check"]), ("pin", ["--sizes", "n=2"]),
                                            ("batch", ["--new-axis", "--no-check"]), ("fix", ["--no-check"])])
 def test_every_verb_that_writes_renames(thaw, save, tmp_path, verb, options):
     m = model([helper.make_node("Relu", ["x"], ["y"])], [("x", FLOAT, ["n", 3, None, "wide"])],
@@ -110,8 +110,8 @@ def test_every_verb_that_writes_renames(thaw, save, tmp_path, verb, options):
     assert "height" in dims_of(out)["x"]
 
 
-@pytest.mark.parametrize("verb, options", [("optimize", []), ("convert", ["--to", "f16", "--io", "convert"]), ("pin", ["--dims", "n=2"]),
-                                           ("pin", ["--dims", "n=2", "--dims", "n=5"]), ("batch", ["--new-axis"]), ("fix", []), ("split", ["--at", "half"])])
+@pytest.mark.parametrize("verb, options", [("optimize", []), ("convert", ["--to", "f16", "--io", "convert"]), ("pin", ["--sizes", "n=2"]),
+                                           ("pin", ["--sizes", "n=2", "--sizes", "n=5"]), ("batch", ["--new-axis"]), ("fix", []), ("split", ["--at", "half"])])
 def test_a_name_that_there_is_not_is_refused_before_anything_runs(thaw, save, tmp_path, verb, options):
     m = model([helper.make_node("Relu", ["x"], ["half"]), helper.make_node("Identity", ["half"], ["same"]),
                helper.make_node("Neg", ["same"], ["y"])],
@@ -155,7 +155,7 @@ def test_names_may_change_places(thaw, save, tmp_path):
 def test_the_file_that_is_read_is_replaced_only_on_request(thaw, save):
     path = save(model([helper.make_node("Relu", ["x"], ["y"])], [("x", FLOAT, ["a", "b"])], [("y", FLOAT, ["a", "b"])]))
     before = path.read_bytes()
-    for verb, options in [("optimize", []), ("convert", ["--to", "f16"]), ("pin", ["--dims", "a=2"]),
+    for verb, options in [("optimize", []), ("convert", ["--to", "f16"]), ("pin", ["--sizes", "a=2"]),
                           ("batch", ["--new-axis"]), ("fix", []), ("lift", [])]:
         assert "--in-place" in thaw.error(verb, path, "-o", path, *options), verb
         assert path.read_bytes() == before

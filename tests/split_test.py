@@ -182,8 +182,7 @@ def test_what_cannot_be_cut_is_refused(thaw, model, tmp_path):
     assert "'image' is an input" in thaw.error("split", model, "--at", "image", "-o", folder)
     assert "'kernel' is a constant" in thaw.error("split", model, "--at", "kernel", "-o", folder)
     assert "nothing is left after it" in thaw.error("split", model, "--at", "out,pooled", "-o", folder)
-    assert "no folder to write to" in thaw.error("split", model, "--at", "hidden")
-    assert "leave one out" in thaw.error("split", model, "--at", "hidden", "--parts", "2", "-o", folder)
+    assert "--at excludes --parts" in thaw.error("split", model, "--at", "hidden", "--parts", "2", "-o", folder)
     assert not folder.exists()
 
 
@@ -280,3 +279,55 @@ def test_nodes_that_lead_to_no_output_are_in_no_part(thaw, save, tmp_path, seed)
     unread = {f"t{i}" for i in range(14)} - {name for node in nodes for name in node.input}
     for name in sorted(unread)[:2]:
         assert "leads to no output" in thaw.error("split", whole, "--at", name, "-o", tmp_path / "at")
+
+
+def test_what_comes_before_given_outputs(thaw, model, tmp_path):
+    """The numbers are those of the whole at these tensors; what they do not need is gone, inputs too."""
+    for names, inputs in ((["hidden"], {"image"}), (["taken", "f"], {"image", "ids"}), (["pooled"], {"image"}), (["scores", "out"], {"image", "ids"})):
+        out = tmp_path / f"{'_'.join(names)}.onnx"
+        report = thaw.json("split", model, "--outputs", ",".join(names), "-o", out, code=0)
+        assert report["parts"][0]["outputs"] == names and report["files"] == [str(out)]
+        assert set(ports(out)[0]) == inputs and list(ports(out)[1]) == names
+        whole = onnx.load(model)
+        have = {o.name for o in whole.graph.output}
+        whole.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in names if name not in have)
+        for sizes in SIZES:
+            fed = feeds(*sizes)
+            made = session(out)
+            theirs = dict(zip([o.name for o in whole.graph.output], run(whole, fed), strict=True))
+            for name, array in zip(names, made.run(None, {i: fed[i] for i in inputs}), strict=True):
+                np.testing.assert_allclose(array, theirs[name], rtol=1e-6, atol=1e-7)
+
+
+def named(save):
+    made = onnx.parser.parse_model("""<ir_version: 9, opset_import: ["" : 17]>
+    net (float[n,8] x) => (float[n,4] y) {
+      a = Relu(x)
+      b, c = Split<axis=1>(a)
+      d = Add(b, c)
+      y = Relu(d)
+    }""")
+    for node, name in zip(made.graph.node, ("act", "halves", "a", "last"), strict=True):
+        node.name = name
+    return save(made)
+
+
+def test_a_node_where_a_tensor_is_asked_for(thaw, save, tmp_path):
+    model = named(save)
+    for words, folder in ((["--at", "act"], "by_node"), (["--at", "a"], "by_tensor")):  # a tensor goes before a node of its name
+        thaw("split", model, *words, "-o", tmp_path / folder, code=0)
+    for name in ("part_1.onnx", "part_2.onnx"):
+        assert (tmp_path / "by_node" / name).read_bytes() == (tmp_path / "by_tensor" / name).read_bytes()
+    for option, out in (("--at", "parts"), ("--outputs", "part.onnx")):
+        error = thaw.error("split", model, option, "halves", "-o", tmp_path / out)
+        assert "'halves' is a node of several outputs" in error and "'b', 'c'" in error
+        assert "(did you mean 'halves'?)" in thaw.error("split", model, option, "halvse", "-o", tmp_path / out)
+        assert not (tmp_path / out).exists()
+
+
+@pytest.mark.parametrize("words, message", [
+    (["--outputs", "x"], "'x' is an input"), (["--outputs", "nothing_like_it"], "no tensor"),
+    (["--outputs", "a", "--at", "a"], "--outputs"), (["--outputs", "a", "--parts", "2"], "--outputs")])
+def test_outputs_that_are_none(thaw, save, tmp_path, words, message):
+    error = thaw.error("split", named(save), *words, "-o", tmp_path / "part.onnx")
+    assert message in error and not (tmp_path / "part.onnx").exists()

@@ -63,7 +63,7 @@ def deep(names=("image", "height", "width")):
 @pytest.mark.parametrize("make", [clash, lambda: frozen(9), deep, lambda: deep(("画像", "高さ", "幅"))])
 def test_no_screen_is_wider_than_the_terminal(on_terminal, save, tmp_path, columns, make):
     path = save(make())
-    for args in (["inspect", path], ["inspect", path, "--values"], ["check", path], ["check", path, "--dims", "batch=1..8"],
+    for args in (["inspect", path], ["inspect", path, "--tensors"], ["check", path], ["check", path, "--sizes", "batch=1..8"],
                  ["fix", path, "--dry-run"], ["optimize", path, "--dry-run", "--explain"], ["rule"], ["rule", "THAW010"],
                  ["run", path, "--random"], ["verify", path, "--against", path], ["--help"], ["check", "--help"]):
         text, _ = on_terminal(columns, *args)

@@ -50,7 +50,7 @@ CALLS = {
     "one model": ["optimize", "m.onnx", "-o", "out/o.onnx", "--external", "single", "--no-check"],
     "copied data": ["batch", "m.onnx", "-o", "out/o.onnx", "--no-check"],
     "parts": ["split", "m.onnx", "--parts", "2", "-o", "out", "--external", "single", "--no-check"],
-    "several sizes": ["pin", "m.onnx", "--dims", "rows=3", "--dims", "rows=4", "-o", "out/o.onnx", "--external", "single", "--no-check"],
+    "several sizes": ["pin", "m.onnx", "--sizes", "rows=3", "--sizes", "rows=4", "-o", "out/o.onnx", "--external", "single", "--no-check"],
 }
 
 

@@ -157,10 +157,10 @@ def test_sizes_that_are_given_hold_at_every_point(thaw, save, given):
 
 def test_sizes_that_are_given_hold_in_a_sweep(thaw, save):
     path = save(decoder_with_past())
-    report = thaw.json("verify", path, "--against", path, "--sizes", "b=2", "--sweep", "past_length=0|3|9", code=0)
+    report = thaw.json("verify", path, "--against", path, "--sizes", "b=2", "--sizes", "past_length=0|3|9", code=0)
     assert [(p["sizes"]["past_length"], p["sizes"]["b"]) for p in report["points"]] == [(0, 2), (3, 2), (9, 2)]
     assert all(p["status"] == "agrees" for p in report["points"])
-    message = thaw.error("verify", path, "--against", path, "--sizes", "b=2", "--sweep", "b=2|3")
+    message = thaw.error("verify", path, "--against", path, "--sizes", "b=2", "--sizes", "b=2|3")
     assert "'b'" in message
     assert "'nothing'" in thaw.error("verify", path, "--against", path, "--sizes", "nothing=2")
 

@@ -63,19 +63,19 @@ def test_a_frozen_model_fails_at_other_sizes_and_the_reason_is_onnxruntimes(thaw
     model.graph.input[0].CopyFrom(ocr.dynamic().graph.input[0])
     onnx.save(model, frozen)
     spec = ";".join(f"{names[0]}={b},{names[1]}={w}" for b, w in ((3, 44), (5, 44), (2, 76)))
-    report = thaw.json("verify", frozen, "--against", dynamic, "--sweep", spec, code=1)
+    report = thaw.json("verify", frozen, "--against", dynamic, "--sizes", spec, code=1)
     status = [point["status"] for point in report["points"]]
     assert status[0] == "agrees" and "agrees" not in status[1:]
     failures = [point for point in report["points"] if point["status"] == "model_fails"]
     assert failures and all("ONNX Runtime" in point["message"] and "Reshape" in point["message"] for point in failures)
-    text = thaw("verify", frozen, "--against", dynamic, "--sweep", spec, code=1).stdout
+    text = thaw("verify", frozen, "--against", dynamic, "--sizes", spec, code=1).stdout
     assert "fails at 2 of 3 sizes" in text and f"{names[0]}=5" in text
 
 
 def test_another_shape_is_a_difference_not_a_crash(thaw, save, weight):
     a = save(linear(weight), "a")
     b = save(linear(weight[:, :4].copy(), out=("n", 4)), "b")
-    report = thaw.json("verify", a, "--against", b, "--sweep", "n=7", code=1)
+    report = thaw.json("verify", a, "--against", b, "--sizes", "n=7", code=1)
     (output,) = report["points"][0]["outputs"]
     assert output["reason"] == "is float32[7,5], expected float32[7,4]" and output["max_abs"] is None
 
@@ -92,14 +92,14 @@ def test_the_original_that_onnxruntime_cannot_run_is_still_a_reference(thaw, sav
         for output in model.graph.output:
             output.type.tensor_type.ClearField("shape")
     report = thaw.json("verify", save(honest, "honest"), "--against", save(original, "original"),
-                       "--sweep", "height=32|96,width=48|160|224", code=0)
+                       "--sizes", "height=32|96,width=48|160|224", code=0)
     assert len(report["points"]) == 6
     assert any("without the sizes that it declares" in note for note in report["notes"])
 
 
 def test_many_sizes_are_chosen_from_a_range(thaw, save, weight):
     a = save(linear(weight))
-    report = thaw.json("verify", a, "--against", a, "--sweep", "n=1..1000", "--points", 5, code=0)
+    report = thaw.json("verify", a, "--against", a, "--sizes", "n=1..1000", "--points", 5, code=0)
     sizes = [point["sizes"]["n"] for point in report["points"]]
     assert len(set(sizes)) == 5 and all(n > 1 and all(n % k for k in range(2, n)) for n in sizes)
 
@@ -112,7 +112,7 @@ def test_values_and_sizes_that_hang_together(thaw, save):
     grid = next(name for name in inputs if "grid" in name)
     patches = next(dims[0] for name, dims in inputs.items() if name != grid)
     spec = f"{grid}[0]=1,{grid}[1]=8|12,{grid}[2]=20,{patches}={grid}[0]*{grid}[1]*{grid}[2]"
-    report = thaw.json("verify", model, "--against", model, "--sweep", spec, code=0)
+    report = thaw.json("verify", model, "--against", model, "--sizes", spec, code=0)
     assert [point["sizes"][patches] for point in report["points"]] == [160, 240]
 
 
@@ -150,8 +150,8 @@ def test_a_batched_model_against_the_single_one_sample_by_sample(thaw, save, wei
     batched = save(linear(weight, dims=("batch", 4, 3), out=("batch", 4, 5)), "batched")
     for dims, out in (((1, 4, 3), (1, 4, 5)), ((4, 3), (4, 5))):  # with a batch axis of 1, and without
         single = save(linear(weight, dims=dims, out=out), "single")
-        thaw("verify", batched, "--against", single, "--sweep", "batch=5", code=1)
-        report = thaw.json("verify", batched, "--against", single, "--per-sample", "--sweep", "batch=3|5", code=0)
+        thaw("verify", batched, "--against", single, "--sizes", "batch=5", code=1)
+        report = thaw.json("verify", batched, "--against", single, "--per-sample", "--sizes", "batch=3|5", code=0)
         assert [point["outputs"][0]["type"] for point in report["points"]] == ["float32[3,4,5]", "float32[5,4,5]"]
 
 
@@ -164,7 +164,7 @@ def test_a_model_that_mixes_samples_is_caught(thaw, save, weight):
         [helper.make_tensor_value_info("y", FLOAT, ["batch", 4, 5])], [numpy_helper.from_array(weight, "w")])
     mixed = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     single = save(linear(weight, dims=(1, 4, 3), out=(1, 4, 5)), "single")
-    report = thaw.json("verify", save(mixed, "mixed"), "--against", single, "--per-sample", "--sweep", "batch=1|3",
+    report = thaw.json("verify", save(mixed, "mixed"), "--against", single, "--per-sample", "--sizes", "batch=1|3",
                        code=1)
     assert [point["status"] for point in report["points"]] == ["agrees", "differs"]
 
@@ -196,22 +196,22 @@ def test_inputs_of_several_cases_are_the_sizes(thaw, save, weight, tmp_path):
     np.savez(tmp_path / "x.npz", x_0=np.ones((3, 3), np.float32), x_1=np.ones((5, 3), np.float32))
     report = thaw.json("verify", a, "--against", a, "--input", tmp_path / "x.npz", code=0)
     assert [point["inputs"]["x"] for point in report["points"]] == ["float32[3,3]", "float32[5,3]"]
-    thaw("verify", a, "--against", a, "--input", tmp_path / "x.npz", "--sweep", "n=3", code=2)
+    thaw("verify", a, "--against", a, "--input", tmp_path / "x.npz", "--sizes", "n=3", code=2)
 
 
 def test_nan_in_both_agrees_and_in_one_does_not(thaw, save, weight, tmp_path):
     a, b = save(linear(weight), "a"), save(linear(np.where(weight == weight[1, 2], np.nan, weight)), "b")
     np.save(tmp_path / "x.npy", np.array([[1, 2, np.nan]], np.float32))
     thaw("verify", a, "--against", a, "--input", f"x={tmp_path / 'x.npy'}", code=0)
-    report = thaw.json("verify", a, "--against", b, "--sweep", "n=7", code=1)
+    report = thaw.json("verify", a, "--against", b, "--sizes", "n=7", code=1)
     assert report["points"][0]["outputs"][0]["not_finite"] == 7
 
 
 @pytest.mark.parametrize("arguments, words", [
-    (["--sweep", "height=3"], ["there is no size 'height'", "n"]),
-    (["--sweep", "n"], ["no '='"]),
-    (["--sweep", "n=5..2"], ["backwards"]),
-    (["--sweep", "n=m*2"], ["m"]),
+    (["--sizes", "height=3"], ["there is no size 'height'", "n"]),
+    (["--sizes", "n"], ["no '='"]),
+    (["--sizes", "n=5..2"], ["backwards"]),
+    (["--sizes", "n=m*2"], ["m"]),
     (["--values", "z=1"], ["'z'", "not an input"]),
     (["--input", "x=missing.npy"], ["missing.npy", "cannot be opened"]),
     (["--outputs", "z"], ["no output 'z'", "'y'"]),
@@ -246,8 +246,8 @@ def test_a_reference_that_runs_nowhere_is_named(thaw, save, weight):
     reference = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     call = ["verify", save(linear(weight), "a"), "--against", save(reference, "b")]
     done = thaw(*call, code=2)
-    assert "no size was found at which the reference runs" in done.stderr and "--sweep" in done.stderr
-    report = thaw.json(*call, "--sweep", "n=7|1009", code=1)
+    assert "no size was found at which the reference runs" in done.stderr and "--sizes" in done.stderr
+    report = thaw.json(*call, "--sizes", "n=7|1009", code=1)
     assert [point["status"] for point in report["points"]] == ["reference_fails", "agrees"]
 
 

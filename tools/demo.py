@@ -145,7 +145,7 @@ def show_findings(story, findings, limit=4):
 
 
 def sweep(model, sizes):
-    """A --sweep that gives each of `sizes` to height and width of the first input."""
+    """A --sizes that gives each of `sizes` to height and width of the first input."""
     value = onnx.load(model, load_external_data=False).graph.input[0]
     names = []
     for axis, dim in enumerate(value.type.tensor_type.shape.dim):
@@ -208,7 +208,7 @@ def frozen_model(story, detector, photo, expected, words, folder):
         story.expect(difference < 1e-5, f"{size[0]:4d} x {size[1]:<4d} {result}, difference to the original {difference:.2g}")
     story.expect(read(photo, mended) == words, f"read with the mended detector: {' / '.join(words)}")
     story.expect(not about_sizes(story.run("check", mended, code=0)), "check finds no frozen size any more")
-    report = story.run("verify", mended, "--against", detector, "--sweep", sweep(mended, PAGE_SIZES), code=0)
+    report = story.run("verify", mended, "--against", detector, "--sizes", sweep(mended, PAGE_SIZES), code=0)
     show_verify(story, report, len(PAGE_SIZES))
 
 
@@ -229,7 +229,7 @@ def one_name_for_all(story, folder):
         return
     outputs, error = attempt(session(mended), feeds)
     story.expect(error is None, f"ONNX Runtime: {error or [list(y.shape) for y in outputs[:3]]}")
-    report = story.run("verify", mended, "--against", broken, "--sweep", sweep(mended, FACE_SIZES), code=0)
+    report = story.run("verify", mended, "--against", broken, "--sizes", sweep(mended, FACE_SIZES), code=0)
     show_verify(story, report, len(FACE_SIZES))
 
 

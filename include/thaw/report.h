@@ -17,8 +17,9 @@ namespace thaw {
 inline constexpr int kJsonSchema = 0;
 
 struct TextOptions {
-  bool all = false;     // every item of a list, not the first few
-  bool colour = false;  // with escapes for terminals
+  bool all = false;      // every item of a list, not the first few
+  bool colour = false;   // with escapes for terminals
+  bool explain = false;  // of optimize: also why the remaining patterns were not fused
 };
 
 // The files that a verb wrote: a model, then its data; empty where nothing was written.

@@ -26,8 +26,10 @@ enum class SplitBalance : uint8_t {
 };
 
 struct SplitOptions {
-  // Cuts, each of the tensors that pass it, by name. Empty: chosen, for `parts`.
+  // Cuts, each of the tensors that pass it, by name, or by that of a node of one output. Empty: chosen, for `parts`.
   std::vector<std::vector<std::string>> at = {};
+  // The model is to end at these tensors: the only part has them as outputs, and what they do not need is gone. Excludes the others.
+  std::vector<std::string> outputs = {};
   size_t parts = 2;
   SplitBalance balance = SplitBalance::kBytes;
   NamedSizes sizes = {};  // that what passes a cut is reckoned at, where cuts are chosen; 64 each where none is given
@@ -72,7 +74,7 @@ struct Split {
 // computed anew from the part's own inputs, where these tell. Weights stand where they are used.
 // Throws thaw::Error (kInvalidArgument) for a tensor that the model does not have, that is an input, an output of a graph
 // inside a node or a constant, or after which nothing is left; and where what passes is no tensor.
-// `output`: a folder, in which they are part_1.onnx, part_2.onnx, … and their data shared.data. Throws too where the folder has
+// `output`: with SplitOptions::outputs a file; else a folder, in which they are part_1.onnx, part_2.onnx, … and their data shared.data. Throws too where the folder has
 // parts of another split behind the last of this.
 THAW_API Split split(const Model& model, const SplitOptions& options, const Output& output = {});
 

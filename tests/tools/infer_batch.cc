@@ -1,6 +1,6 @@
 // Infers many models in one process: reads paths of ONNX files from standard input, one a line, and prints one line of
 // JSON for each: {"outputs": [{"name", "dims"}], "problems": [text], "unknown_operators": [text], "statements": [{"kind",
-// "a", "b"}]}, or {"error": text}. The statements are those that `thaw check --dims` would prove; null where some sizes are
+// "a", "b"}]}, or {"error": text}. The statements are those that `thaw check --sizes` would prove; null where some sizes are
 // unknown, so that it would not. Dims as `thaw inspect --format json` prints them: an integer, text in the grammar of docs/dims.md, or null.
 #include <iostream>
 #include <string>

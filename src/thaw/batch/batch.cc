@@ -90,13 +90,13 @@ void fix_sample(ir::Model& model, const BatchOptions& options) {
   if (options.sample.empty()) return;
   dim::Scope scope;
   const infer::Result facts = infer::infer(model, scope);
-  for (const auto& [name, size] : infer::size_names(model, facts, scope).resolve(options.sample, "--sample")) {
+  for (const auto& [name, size] : infer::size_names(model, facts, scope).resolve(options.sample, "--sizes")) {
     const auto matches = [&, wanted = name](const ir::Value& input, size_t axis, const ir::DeclaredDim& dim) {
       return dim.param == wanted || wanted == fmt::format("{}_dim{}", input.name(), axis);
     };
     if (fix_dims(model, size, matches)) continue;
     throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("no input has a free size '{}'", name),
-                                              .where = "--sample",
+                                              .where = "--sizes",
                                               .expected = "a size that `thaw inspect` lists",
                                               .next = "name sizes as `thaw inspect` prints them"});
   }

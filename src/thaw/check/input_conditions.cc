@@ -1,4 +1,4 @@
-// THAW043: `check --dims`. What nodes ask of the numbers that an input holds: token ids below the rows of their table. No size decides
+// THAW043: `check --sizes`. What nodes ask of the numbers that an input holds: token ids below the rows of their table. No size decides
 // it, so that it is neither proven nor broken.
 #include <algorithm>
 #include <optional>

@@ -271,7 +271,7 @@ void report(Findings& findings, const infer::Result& result, const dim::Scope& s
   f.details.emplace_back("statement", statement_of(o));
   f.fix = meaning.is_few
               ? "compute the size in the model, or declare the input with that number"
-              : "`thaw check --dims` shows the smallest sizes that break it; state the sizes that the model is for";
+              : "`thaw check --sizes` shows the smallest sizes that break it; state the sizes that the model is for";
 }
 
 }  // namespace
@@ -285,7 +285,7 @@ void look_for_pinned_sizes(Evidence& evidence, Findings& findings) {
     try {
       infer_over(evidence.model(), {}, *stated);
     } catch (const Error&) {
-      return;  // what it states contradicts itself: `check --dims` says so
+      return;  // what it states contradicts itself: `check --sizes` says so
     }
   }
   const infer::Result& result = is_stated ? stated->result : evidence.inferred();

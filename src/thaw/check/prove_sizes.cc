@@ -1,4 +1,4 @@
-// THAW040 to THAW042: `check --dims`. Every statement that the nodes make about sizes (Reshape's elements, Split's sum,
+// THAW040 to THAW042: `check --sizes`. Every statement that the nodes make about sizes (Reshape's elements, Split's sum,
 // Concat's other axes, broadcasts, MatMul's inner dims, …) is proven for all sizes in the ranges, or the smallest sizes
 // that break it are shown.
 #include <algorithm>

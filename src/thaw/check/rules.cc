@@ -45,7 +45,7 @@ constexpr Rule kRules[] = {
     {"THAW033", "control flow on a target without it", kError, look_for_control_flow},
     {"THAW034", "a chain of nodes that a plain Reshape replaces", kWarning, look_for_shape_chains},
     {"THAW035", "a rank that only running tells", kError, look_for_unknown_ranks},
-    // Proof over sizes (--dims).
+    // Proof over sizes (--sizes).
     {"THAW040", "a size that breaks the model", kError, look_for_breaking_sizes},
     {"THAW041", "a statement that could not be proven", kWarning, look_for_unproven_sizes},
     {"THAW042", "a size outside of the specification", kNote, look_for_unspecified_sizes},

@@ -135,7 +135,7 @@ class Assumptions {
   }
 
   dim::Dim symbol_of(const std::string& name) {
-    const dim::SizeName found = names_.require(name, "--dims");
+    const dim::SizeName found = names_.require(name, "--sizes");
     if (found.kind == dim::SizeName::Kind::kElement)
       return out_.scope.input_value(model_.graph->inputs()[found.input]->name(), found.index);
     const dim::Dim symbol = out_.scope.symbol(name);
@@ -170,7 +170,7 @@ class Assumptions {
       return;
     }
     const int id = out_.scope.symbol_id(symbol);
-    if (id < 0 || names_.require(entry.name, "--dims").kind == dim::SizeName::Kind::kElement) {
+    if (id < 0 || names_.require(entry.name, "--sizes").kind == dim::SizeName::Kind::kElement) {
       hold_equal(symbol, expression);
       return;
     }
@@ -255,7 +255,7 @@ dim::SpecGroup parse_dims(const std::string& text) {
   auto groups = dim::parse_range_spec(text);
   if (groups.size() == 1) return groups.front();
   throw Error(ErrorCode::kInvalidArgument, {.what = "several groups of sizes are given",
-                                            .where = "--dims '" + text + "'",
+                                            .where = "--sizes '" + text + "'",
                                             .expected = "one range for each size, such as n=1..8,h=64..1024:32",
                                             .next = "prove each group in a call of its own"});
 }

@@ -13,8 +13,10 @@
 namespace thaw::cli {
 namespace {
 
+constexpr std::string_view kBatchedName = "batched.onnx";
+
 struct BatchArguments {
-  std::string model, sample, report;
+  std::string model, sizes, report;
   FeedArguments feeds;
   OutputArguments output;
   bool no_check = false;
@@ -23,14 +25,15 @@ struct BatchArguments {
 };
 
 int batch_model(const BatchArguments& arguments) {
-  const ReportFile file(arguments.report, {arguments.model, arguments.output.path});
+  const OutputArguments output = arguments.output.beside(arguments.model, kBatchedName);
+  const ReportFile file(arguments.report, {arguments.model, output.path});
   BatchOptions how = arguments.batch;
   how.feeds = arguments.feeds.feeds();
-  how.sample = verbs::parse_sizes(arguments.sample, "--sample");
+  how.sample = verbs::parse_sizes(arguments.sizes, "--sizes");
   how.check = !arguments.no_check;
   Model& model = until_exit(Model::load(arguments.model));
   file.require_other(model.data_files());
-  const BatchReport report = batch(model, how, arguments.output.output());
+  const BatchReport report = batch(model, how, output.output());
   file.write(report);
   print(report, arguments.format);
   return report.accepted() ? kFine : kFindings;
@@ -40,29 +43,28 @@ int batch_model(const BatchArguments& arguments) {
 
 Action define_batch(Options& options) {
   auto arguments = std::make_shared<BatchArguments>();
+  options.use("Use it where a model takes one sample and several are to run at once.");
   add_model(options, arguments->model);
-  options.required("-o,--output", arguments->output.path, "FILE", "the file to write");
-  options.value("--name", arguments->batch.name, "NAME",
-                "what the new size is called; batch by default: a name, no number");
-  options.list("--inputs", arguments->batch.inputs, "NAME,…",
-               "the inputs that differ from sample to sample; all by default");
-  options.value("--sample", arguments->sample, "SPEC", "sizes that are fixed in one sample: 'input_dim0=1'");
+  options.heading("Batch");
+  options.value("--name", arguments->batch.name, "NAME", "the name of the new size (batch)");
+  options.list("--inputs", arguments->batch.inputs, "NAME,…", "the inputs that differ between samples (all)");
   options.flag("--new-axis", arguments->batch.new_axis,
-               "add a batch axis to inputs that begin with a fixed 1, or with a batch, too");
+               "add a batch axis also to inputs whose first axis is a fixed 1 or a batch");
   options.flag("--allow-loop", arguments->batch.allow_loop,
                "run operators without a batch rule sample by sample, in a Scan");
-  add_external(options, arguments->output);
-  add_rename_and_in_place(options, arguments->output);
-  options.flag("--no-check", arguments->no_check,
-               "do not run the result beside the model, sample by sample, and write it unproven");
-  add_values(options, arguments->feeds,
-             "the elements of a small input of one sample, for the check; the rest is drawn");
+  options.heading("Sizes");
+  options.value("--sizes", arguments->sizes, "SPEC", "sizes that are fixed in one sample: 'input_dim0=1'");
+  add_model_output(options, arguments->output, kBatchedName);
+  add_check(options, arguments->no_check, arguments->feeds);
   add_report(options, arguments->report);
-  add_limits(options);
   add_format(options, arguments->format);
+  add_limits(options);
+  options.renamed("--sample", "--sizes");
+  options.common({"--output", "--inputs", "--sizes", "--name", "--allow-loop", "--dry-run"});
   options.examples(
-      "thaw batch detector.onnx -o batched.onnx\n"
-      "thaw batch vad.onnx -o batched.onnx --inputs input,state");
+      "thaw batch detector.onnx\n"
+      "thaw batch vad.onnx -o batched.onnx --inputs input,state\n"
+      "thaw batch decoder.onnx --sizes 'input_dim0=1' --allow-loop");
   return [arguments] { return batch_model(*arguments); };
 }
 

@@ -88,31 +88,36 @@ int check_models(const CheckArguments& arguments) {
 
 Action define_check(Options& options) {
   auto arguments = std::make_shared<CheckArguments>();
-  options.arguments("MODEL", arguments->models, "FILE", "ONNX files, or folders with some");
-  options.value("--dims", arguments->check.dims, "RANGES",
-                "prove the model over these sizes, or show the smallest that breaks it");
+  options.use("Use it first: each finding names the node, what happens at other sizes, and the command that fixes it.");
+  options.arguments("MODEL", arguments->models, "FILE", "ONNX files, or folders of them");
+  options.heading("Rules");
+  options.list("--select", arguments->check.only, "CODE,…", "only these rules, or those that begin so: THAW01");
+  options.list("--ignore", arguments->check.ignore, "CODE,…", "not these rules, or those that begin so");
   static const std::vector<std::string> kTargets = verbs::target_names();
   std::vector<std::pair<std::string_view, std::string>> targets;
   for (const std::string& name : kTargets) targets.emplace_back(name, name);
   options.choice<std::string>("--target", arguments->check.target, std::move(targets),
-                              "look for what this backend does not take too");
-  options.flag("--run", arguments->check.run, "run the model at the sizes that break it, and say what came of it");
-  add_values(options, arguments->feeds, "with --run: the elements of a small input");
-  options.list("--select,--rule", arguments->check.only, "CODE",
-               "look for these rules only, or for those that begin so: THAW01");
-  options.list("--ignore", arguments->check.ignore, "CODE", "leave these rules out, or those that begin so");
-  options.value("--config", arguments->config, "FILE", "settings for every call, of which a thaw.toml is one");
+                              "also find what this backend does not support");
+  options.value("--config", arguments->config, "FILE",
+                "settings (those of thaw.toml, as far as a folder may set them)");
   options.flag("--exit-zero", arguments->exit_zero, "exit with 0 also where there are errors or warnings");
-  options.flag("--all", arguments->all, "print every finding, not the first few of each rule");
+  options.heading("Sizes");
+  options.value("--sizes", arguments->check.dims, "SPEC",
+                "prove that the model runs at all of these sizes, or find the smallest where it fails");
+  options.flag("--run", arguments->check.run, "run the model at the sizes where it fails");
+  add_input(options, arguments->feeds, "with --run: an array of an input; or FILE.npz, arrays by input name");
+  add_values(options, arguments->feeds, "with --run: the elements of a small input");
+  add_all(options, arguments->all, "print every finding, not the first few of each rule");
   add_report(options, arguments->report);
-  add_limits(options);
   add_format(options, arguments->format, true);
+  add_limits(options);
+  options.renamed("--dims", "--sizes");
+  options.renamed("--rule", "--select");
+  options.common({"--sizes", "--target", "--select", "--ignore", "--all", "--report", "--format"});
   options.examples(
       "thaw check detector.onnx\n"
-      "thaw check detector.onnx --dims 'batch=1..32,height=64..1024:32,width=64..1024:32'\n"
-      "thaw check tower.onnx --target directml\n"
-      "thaw check models/ --select THAW00,THAW01 --exit-zero\n"
-      "thaw check tower.onnx --format sarif --ignore THAW004");
+      "thaw check detector.onnx --sizes 'batch=1..32,height=64..1024:32,width=64..1024:32'\n"
+      "thaw check models/ --target directml --select THAW00,THAW01");
   return [arguments] { return check_models(*arguments); };
 }
 

@@ -133,8 +133,9 @@ int run_verb(const Verb& verb, int argc, char** argv) {
   Action action;
   CommonOptions common;
   const std::unique_ptr<Options> options = declared(verb, &action, &common);
-  if (options->parse(argc, argv) == Options::Parsed::kHelp) {
-    write_help(help_of(verb, *options));
+  const Options::Parsed parsed = options->parse(argc, argv);
+  if (parsed != Options::Parsed::kRun) {
+    write_help(parsed == Options::Parsed::kHelp ? help_of(verb, *options) : short_help_of(verb, *options));
     return kFine;
   }
   const std::vector<std::string> format = options->words("--format");

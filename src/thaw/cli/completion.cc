@@ -1,4 +1,5 @@
-// thaw completion: a completion script for bash, zsh or fish, made from what the verbs declare.
+// thaw completion: a completion script for bash, zsh or fish, the man page, or the table of options, made from what the verbs
+// declare.
 #include <algorithm>
 #include <memory>
 
@@ -6,14 +7,16 @@
 #include <fmt/ranges.h>
 
 #include "thaw/cli/help.h"
+#include "thaw/cli/man_page.h"
 #include "thaw/cli/options.h"
+#include "thaw/cli/options_table.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/verb.h"
 
 namespace thaw::cli {
 namespace {
 
-enum class Shell : uint8_t { kNone, kBash, kZsh, kFish };
+enum class Shell : uint8_t { kNone, kBash, kZsh, kFish, kMan, kTable };
 
 // "'it'\''s'": one word for either shell.
 std::string shell_word(std::string_view text) {
@@ -194,11 +197,38 @@ std::string fish_script() {
 
 Action define_completion(Options& options) {
   auto shell = std::make_shared<Shell>(Shell::kNone);
-  options.choice<Shell>("SHELL", *shell, {{"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}},
-                        "bash, zsh or fish");
-  options.examples("source <(thaw completion bash)");
+  options.use("Use it once, in the shell's start-up file; man and table print the options as a page.");
+  options.choice<Shell>("WHAT", *shell,
+                        {{"bash", Shell::kBash},
+                         {"zsh", Shell::kZsh},
+                         {"fish", Shell::kFish},
+                         {"man", Shell::kMan},
+                         {"table", Shell::kTable}},
+                        "a shell; man: the page thaw(1); table: verbs and options, as Markdown");
+  options.examples(
+      "source <(thaw completion bash)\n"
+      "thaw completion fish >~/.config/fish/completions/thaw.fish\n"
+      "thaw completion man | man -l -");
   return [shell] {
-    write_output(*shell == Shell::kBash ? bash_script() : *shell == Shell::kZsh ? zsh_script() : fish_script());
+    switch (*shell) {
+      case Shell::kBash:
+        write_output(bash_script());
+        break;
+      case Shell::kZsh:
+        write_output(zsh_script());
+        break;
+      case Shell::kFish:
+        write_output(fish_script());
+        break;
+      case Shell::kMan:
+        write_output(man_page());
+        break;
+      case Shell::kTable:
+        write_output(options_table());
+        break;
+      case Shell::kNone:
+        return kWrong;
+    }
     return kFine;
   };
 }

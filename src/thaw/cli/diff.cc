@@ -39,14 +39,17 @@ int diff_models(const DiffArguments& arguments) {
 
 Action define_diff(Options& options) {
   auto arguments = std::make_shared<DiffArguments>();
+  options.use("Use it to see what an exporter or a rewrite changed; `thaw verify` compares the numbers.");
   add_model(options, arguments->a, "A", "the one ONNX file");
   add_model(options, arguments->b, "B", "the other");
-  options.flag("--no-weights", arguments->no_weights, "compare only the types of weights, not their values");
+  options.heading("Comparison");
+  options.flag("--no-weights", arguments->no_weights, "compare the types of weights, not their values");
   options.flag("--no-infer", arguments->no_infer, "do not compare inferred dims");
-  options.flag("--all", arguments->all, "print everything, not the first 20 of each kind");
+  add_all(options, arguments->all, "print every difference, not the first 20 of each kind");
   add_report(options, arguments->report);
-  add_limits(options, Runs::kNothing);
   add_format(options, arguments->format);
+  add_limits(options, Runs::kNothing);
+  options.common({"--no-weights", "--no-infer", "--all", "--report", "--format"});
   options.examples(
       "thaw diff model.onnx fixed.onnx\n"
       "thaw diff model.onnx fixed.onnx --report diff.html\n"

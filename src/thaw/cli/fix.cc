@@ -16,10 +16,12 @@
 namespace thaw::cli {
 namespace {
 
+constexpr std::string_view kFixedName = "fixed.onnx";
+
 // With --reference.
 struct ReferenceArguments {
   std::string reference;
-  std::vector<std::string> at, added, cases;
+  std::vector<std::string> sizes, added, cases;
   int tries = 200;
   Tolerance tolerance;
 };
@@ -34,21 +36,25 @@ struct FixArguments {
 };
 
 void refuse_without_reference(const ReferenceArguments& arguments) {
-  const char* given = !arguments.at.empty()      ? "--at"
+  const char* given = !arguments.sizes.empty()   ? "--sizes"
                       : !arguments.added.empty() ? "--add-input"
                       : !arguments.cases.empty() ? "--cases"
                                                  : nullptr;
   if (!given) return;
   throw Error(ErrorCode::kInvalidArgument,
-              {.what = fmt::format("{} says nothing without --reference", given),
+              {.what = fmt::format("{} is for --reference", given),
                .where = "thaw fix",
                .expected = "--reference FILE.npz, the true model's inputs and outputs at other sizes",
                .next = "give it, or leave the option out"});
 }
 
-int fix_by_reference(const FixArguments& arguments, const FixOptions& fix, const ReportFile& file) {
+int fix_by_reference(const FixArguments& arguments, const FixOptions& fix, const Output& output,
+                     const ReportFile& file) {
   const ReferenceArguments& given = arguments.reference;
-  FixReferenceOptions how{.at = verbs::parse_at(given.at),
+  // The sizes of the export, and the elements of its inputs.
+  std::vector<std::string> at = given.sizes;
+  at.insert(at.end(), arguments.feeds.values.begin(), arguments.feeds.values.end());
+  FixReferenceOptions how{.at = verbs::parse_at(at),
                           .cases = given.cases,
                           .added = {},
                           .tolerance = given.tolerance,
@@ -57,44 +63,44 @@ int fix_by_reference(const FixArguments& arguments, const FixOptions& fix, const
   for (const std::string& text : given.added) how.added.push_back(verbs::parse_added_input(text));
   Model& model = until_exit(Model::load(arguments.model));
   file.require_other(model.data_files());
-  const FixReferenceReport report = fix_with_reference(model, given.reference, how, arguments.output.output());
+  const FixReferenceReport report = fix_with_reference(model, given.reference, how, output);
   file.write(report);
   print(report, arguments.format, arguments.all);
   return report.accepted() ? kFine : kFindings;
 }
 
 int fix_model(const FixArguments& arguments) {
-  arguments.output.require_path("thaw fix");
-  const ReportFile file(arguments.report, {arguments.model, arguments.output.path, arguments.reference.reference});
+  const OutputArguments output = arguments.output.beside(arguments.model, kFixedName);
+  const ReportFile file(arguments.report, {arguments.model, output.path, arguments.reference.reference});
   FixOptions how = {.sizes = !arguments.no_sizes,
                     .chains = !arguments.no_chains,
                     .declarations = !arguments.no_declarations,
                     .types = !arguments.no_types};
-  if (!arguments.reference.reference.empty()) return fix_by_reference(arguments, how, file);
+  if (!arguments.reference.reference.empty()) return fix_by_reference(arguments, how, output.output(), file);
   refuse_without_reference(arguments.reference);
-  how.check = !arguments.no_check && !arguments.output.dry_run;
+  how.check = !arguments.no_check;
   how.feeds = arguments.feeds.feeds();
   Model& model = until_exit(Model::load(arguments.model));
   file.require_other(model.data_files());
-  const FixReport report = fix(model, how, arguments.output.output());
+  const FixReport report = fix(model, how, output.output());
   file.write(report);
   print(report, arguments.format, arguments.all);
   return report.accepted() && !report.left_errors() ? kFine : kFindings;
 }
 
 void add_reference(Options& options, ReferenceArguments& arguments) {
+  options.heading("Reference");
   options.value("--reference", arguments.reference, "FILE",
-                "what the true model was fed and gave at other sizes (.npz): confirms more rewrites");
-  options.texts("--at", arguments.at, "NAME=1,22,30",
-                "with a reference: the sizes of the export, values of an input or dims");
+                "inputs and outputs of the true model at other sizes (.npz): confirms more rewrites");
+  options.texts("--sizes", arguments.sizes, "SPEC",
+                "the sizes of the export: 'height=640,width=480'; elements of an input with --values");
   options.texts("--add-input", arguments.added, "NAME:TYPE[DIMS]",
-                "with a reference: an input that the exporter took out: 'grid_thw:int64[1,3]'");
-  options.list("--cases", arguments.cases, "NAME,…", "with a reference: use these of its cases only");
-  options.value("--tries", arguments.tries, "N", "with a reference: at most so many choices are run (200)",
-                Bounds{1, 1000000});
-  options.value("--atol", arguments.tolerance.absolute, "X", "with a reference: absolute tolerance, as for verify",
+                "add an input that the exporter removed: 'grid_thw:int64[1,3]'");
+  options.list("--cases", arguments.cases, "NAME,…", "the cases of the reference to use (all)");
+  options.value("--tries", arguments.tries, "N", "run at most this many choices (200)", Bounds{1, 1000000});
+  options.value("--atol", arguments.tolerance.absolute, "X", "absolute tolerance (1e-4; 16-bit floats 1e-2)",
                 kTolerance);
-  options.value("--rtol", arguments.tolerance.relative, "X", "with a reference: relative tolerance, as for verify",
+  options.value("--rtol", arguments.tolerance.relative, "X", "relative tolerance (1e-3; 16-bit floats 1e-2)",
                 kTolerance);
 }
 
@@ -102,26 +108,26 @@ void add_reference(Options& options, ReferenceArguments& arguments) {
 
 Action define_fix(Options& options) {
   auto arguments = std::make_shared<FixArguments>();
+  options.use("Use it where `thaw check` names it; several traces of one model are for `thaw lift`.");
   add_model(options, arguments->model);
-  options.value("-o,--output", arguments->output.path, "FILE", "the file to write");
-  options.flag("--dry-run", arguments->output.dry_run, "say what would change, and write nothing");
-  options.flag("--keep-sizes", arguments->no_sizes, "leave frozen sizes as they are");
-  options.flag("--keep-chains", arguments->no_chains, "leave chains of shape arithmetic as they are");
-  options.flag("--keep-declarations", arguments->no_declarations, "leave declared names and shapes as they are");
-  options.flag("--keep-types", arguments->no_types, "leave types that do not fit as they are");
+  options.heading("Rewrites");
+  options.flag("--keep-sizes", arguments->no_sizes, "leave frozen sizes unchanged");
+  options.flag("--keep-chains", arguments->no_chains, "leave chains of shape arithmetic unchanged");
+  options.flag("--keep-declarations", arguments->no_declarations, "leave declared names and shapes unchanged");
+  options.flag("--keep-types", arguments->no_types, "leave types that do not match unchanged");
   add_reference(options, arguments->reference);
-  add_external(options, arguments->output);
-  add_rename_and_in_place(options, arguments->output);
-  options.flag("--no-check", arguments->no_check, "do not run the result beside the model");
-  add_check_feeds(options, arguments->feeds);
-  options.flag("--all", arguments->all, "print every change, not the first few");
+  add_model_output(options, arguments->output, kFixedName);
+  add_check(options, arguments->no_check, arguments->feeds);
+  add_all(options, arguments->all, "print every change, not the first few");
   add_report(options, arguments->report);
-  add_limits(options);
   add_format(options, arguments->format);
+  add_limits(options);
+  options.renamed("--at", "--sizes");
+  options.common({"--output", "--in-place", "--dry-run", "--reference", "--sizes", "--all", "--report", "--no-check"});
   options.examples(
       "thaw fix detector.onnx -o fixed.onnx\n"
       "thaw fix detector.onnx --dry-run --all\n"
-      "thaw fix vision.onnx -o fixed.onnx --at 'grid_thw=1,22,30' --reference refs.npz");
+      "thaw fix vision.onnx --reference refs.npz --values 'grid_thw=1,22,30'");
   return [arguments] { return fix_model(*arguments); };
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "thaw/cli/options.h"
 #include "thaw/cli/verb.h"
@@ -20,7 +21,11 @@ struct CommonOptions {
 // A verb's options, declared and not parsed. `common` must outlive them.
 std::unique_ptr<Options> declared(const Verb& verb, Action* action = nullptr, CommonOptions* common = nullptr);
 
-std::string help_of(const Verb& verb, const Options& options);
+// The headings of a verb's options, in the order of --help.
+std::vector<std::string> headings_of(const std::vector<OptionInfo>& all);
+
+std::string help_of(const Verb& verb, const Options& options);        // --help: all
+std::string short_help_of(const Verb& verb, const Options& options);  // -h: a screen
 std::string help_of_command(std::span<const Verb> verbs);
 
 }  // namespace thaw::cli

@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "thaw/cli/output.h"
 #include "thaw/cli/report_file.h"
 #include "thaw/cli/shared_options.h"
@@ -15,8 +17,10 @@
 namespace thaw::cli {
 namespace {
 
+constexpr std::string_view kAnnotatedName = "annotated.onnx";
+
 struct InspectArguments {
-  std::string model, set, report;
+  std::string model, sizes, report;
   OutputArguments output;
   bool annotate = false;
   InspectOptions inspect;
@@ -24,23 +28,25 @@ struct InspectArguments {
 };
 
 void require_annotation(const InspectArguments& arguments) {
-  if (arguments.annotate != arguments.output.path.empty()) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              {.what = arguments.annotate ? "no file to write to is given" : "-o says where to write, but not what",
-               .where = "thaw inspect",
-               .expected = "--annotate and -o OUT together",
-               .next = arguments.annotate ? "name the file to write" : "say --annotate too"});
+  if (arguments.annotate || (arguments.output.path.empty() && !arguments.output.in_place)) return;
+  throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("{} says where to write, but not what",
+                                                                arguments.output.in_place ? "--in-place" : "-o"),
+                                            .where = "thaw inspect",
+                                            .expected = "--annotate too",
+                                            .next = "add it, or leave the option out"});
 }
 
 int inspect_model(const InspectArguments& arguments) {
   require_annotation(arguments);
-  const ReportFile page(arguments.report, {arguments.model, arguments.output.path});
+  const OutputArguments output =
+      arguments.annotate ? arguments.output.beside(arguments.model, kAnnotatedName) : OutputArguments();
+  const ReportFile page(arguments.report, {arguments.model, output.path});
   InspectOptions how = arguments.inspect;
-  how.sizes = verbs::parse_sizes(arguments.set, "--set");
+  how.sizes = verbs::parse_sizes(arguments.sizes, "--sizes");
   const Model& model = until_exit(Model::load(arguments.model));
   page.require_other(model.data_files());
   std::optional<Annotation> annotation;
-  if (arguments.annotate) annotation = annotate(until_exit(model.clone()), arguments.output.output());
+  if (arguments.annotate) annotation = annotate(until_exit(model.clone()), output.output());
   const Annotation* made = annotation ? &*annotation : nullptr;
   page.write_one([&] { return inspect_html(model, how); }, [&] { return inspect_json(model, how, made); });
   write_output(arguments.format == Format::kJson ? inspect_json(model, how, made)
@@ -52,30 +58,31 @@ int inspect_model(const InspectArguments& arguments) {
 
 Action define_inspect(Options& options) {
   auto arguments = std::make_shared<InspectArguments>();
+  options.use("Use it to see which sizes are free, what each shape depends on, and what the model costs.");
   add_model(options, arguments->model);
-  options.flag("--values", arguments->inspect.values, "list every tensor, and the elements of small integer ones");
+  options.heading("Contents");
+  options.flag("--tensors", arguments->inspect.values, "list every tensor, with the elements of small integer ones");
   options.flag("--weights", arguments->inspect.weights, "list the weights too");
-  options.flag("--cost", arguments->inspect.cost,
-               "what the nodes compute and move, as expressions of the inputs' sizes");
-  options.value("--only", arguments->inspect.only, "PATTERN",
-                "list the tensors whose name matches, such as 'layers.0.*'");
-  options.value("--set", arguments->set, "SIZES", "look at the model at these sizes, such as h=640,w=480");
-  add_report(options, arguments->report);
-  options.flag("--annotate", arguments->annotate,
-               "write a copy that declares the sizes of all tensors, for any viewer");
-  options.exclude("--annotate", "--set");
-  options.value("-o,--output", arguments->output.path, "FILE", "with --annotate: the file to write");
+  options.flag("--cost", arguments->inspect.cost, "operations and bytes moved, as expressions of the inputs' sizes");
+  options.value("--only", arguments->inspect.only, "PATTERN", "list only tensors of such names: 'layers.0.*'");
+  options.heading("Sizes");
+  options.value("--sizes", arguments->sizes, "SPEC", "the sizes to inspect the model at: 'height=640,width=480'");
+  add_output(options, arguments->output.path, kAnnotatedName);
+  options.flag("--annotate", arguments->annotate, "write a copy that declares the shape of every tensor");
+  options.exclude("--annotate", "--sizes");
+  add_in_place(options, arguments->output);
   add_external(options, arguments->output);
-  add_rename_and_in_place(options, arguments->output);
-  add_limits(options, Runs::kLoadsResult);
+  add_rename(options, arguments->output);
+  add_report(options, arguments->report);
   add_format(options, arguments->format);
+  add_limits(options, Runs::kLoadsResult);
+  options.renamed("--values", "--tensors");
+  options.renamed("--set", "--sizes");
+  options.common({"--tensors", "--cost", "--only", "--sizes", "--annotate", "--report", "--format"});
   options.examples(
       "thaw inspect detector.onnx\n"
-      "thaw inspect detector.onnx --values --set height=640,width=480\n"
-      "thaw inspect detector.onnx --cost --set height=640,width=480\n"
-      "thaw inspect detector.onnx --report graph.html\n"
-      "thaw inspect detector.onnx --annotate -o annotated.onnx\n"
-      "thaw inspect detector.onnx --format json");
+      "thaw inspect detector.onnx --tensors --cost --sizes 'height=640,width=480'\n"
+      "thaw inspect detector.onnx --report graph.html");
   return [arguments] { return inspect_model(*arguments); };
 }
 

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <sstream>
 #include <system_error>
 #include <type_traits>
@@ -20,6 +21,7 @@ namespace thaw::cli {
 namespace {
 
 constexpr double kMostBytes = 0x1p62;
+constexpr std::string_view kEndOfFormer = "0.4";  // the release that former names of options end with
 
 // T of T and of std::optional<T>.
 template <typename T>
@@ -91,6 +93,7 @@ OptionInfo info_of(const CLI::Option& option) {
                   .position = option.get_positional() ? option.get_name(true) : std::string(),
                   .type = {},
                   .help = option.get_description(),
+                  .heading = option.get_group(),
                   .is_required = option.get_required(),
                   .repeats = option.get_expected_max() > 1};
   // Without what CLI11 appends for a validator.
@@ -119,7 +122,8 @@ std::vector<std::string> OptionInfo::choices() const {
 
 Options::Options(std::string_view summary, std::string_view verb)
     : verb_(verb), app_(std::make_unique<CLI::App>(std::string(summary), fmt::format("thaw {}", verb))) {
-  app_->set_help_flag("-h,--help", "print this");
+  app_->set_help_flag("-h", "print the commonest options")->group(std::string(kGeneral));
+  app_->set_help_all_flag("--help", "print all options")->group(std::string(kGeneral));
 }
 Options::~Options() = default;
 
@@ -234,6 +238,9 @@ void Options::choose(const std::string& name, std::vector<std::string> words, st
 void Options::exclude(const std::string& a, const std::string& b) {
   app_->get_option(a)->excludes(app_->get_option(b));
 }
+void Options::use(const std::string& sentence) { use_ = sentence; }
+void Options::heading(const std::string& name) { app_->option_defaults()->group(name); }
+void Options::common(std::vector<std::string> names) { common_ = std::move(names); }
 void Options::examples(const std::string& lines) { app_->footer(lines); }
 void Options::when_parsed(std::function<void()> call) { app_->parse_complete_callback(std::move(call)); }
 
@@ -246,10 +253,56 @@ std::vector<std::string> Options::words(std::string_view name) const {
   return given(name) ? app_->get_option(std::string(name))->results() : std::vector<std::string>();
 }
 
+void Options::renamed(std::string_view former, std::string_view name, bool (*when)(std::string_view value)) {
+  former_.push_back({.name = std::string(former), .now = std::string(name), .why = {}, .when = when});
+}
+
+void Options::retired(std::string_view flag, std::string_view why) {
+  former_.push_back({.name = std::string(flag), .now = {}, .why = std::string(why), .when = nullptr});
+}
+
+std::vector<std::pair<std::string, std::string>> Options::former() const {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const Former& former : former_) names.emplace_back(former.name, former.now);
+  return names;
+}
+
+std::vector<std::string> Options::with_present_names(std::vector<std::string> words) const {
+  std::vector<std::string> present, warned;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--") {  // arguments follow
+      present.insert(present.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+      break;
+    }
+    const size_t equals = std::min(words[i].find('='), words[i].size());
+    const std::string name = words[i].substr(0, equals), rest = words[i].substr(equals);
+    const std::string value = !rest.empty() ? rest.substr(1) : i + 1 < words.size() ? words[i + 1] : std::string();
+    const auto at = std::ranges::find_if(
+        former_, [&](const Former& former) { return former.name == name && (!former.when || former.when(value)); });
+    if (at == former_.end()) {
+      present.push_back(words[i]);
+      continue;
+    }
+    if (!at->now.empty()) present.push_back(at->now + rest);
+    if (std::ranges::find(warned, name) != warned.end()) continue;
+    warned.push_back(name);
+    std::fputs(
+        at->now.empty()
+            ? fmt::format("warning: {}: {}; the option goes with {}\n", name, at->why, kEndOfFormer).c_str()
+            : fmt::format("warning: {} is now {}; the old name goes with {}\n", name, at->now, kEndOfFormer).c_str(),
+        stderr);
+  }
+  return present;
+}
+
 Options::Parsed Options::parse(int argc, char** argv) {
+  std::vector<std::string> words = with_present_names({argv + 1, argv + argc});
+  std::ranges::reverse(words);  // as CLI11 takes them
   try {
-    app_->parse(argc, argv);
+    app_->parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
+    return Parsed::kShortHelp;
+  } catch (const CLI::CallForAllHelp&) {
     return Parsed::kHelp;
   } catch (const CLI::ParseError& error) {
     throw usage_error(verb_, *app_, error);
@@ -259,7 +312,10 @@ Options::Parsed Options::parse(int argc, char** argv) {
 
 std::vector<OptionInfo> Options::all() const {
   std::vector<OptionInfo> infos;
-  for (const CLI::Option* option : std::as_const(*app_).get_options()) infos.push_back(info_of(*option));
+  for (const CLI::Option* option : std::as_const(*app_).get_options()) {
+    OptionInfo& info = infos.emplace_back(info_of(*option));
+    info.is_common = std::ranges::any_of(common_, [&](const std::string& name) { return option->check_name(name); });
+  }
   return infos;
 }
 

@@ -26,7 +26,9 @@ struct OptionInfo {
   std::string position;                              // the name of an argument that has none: "MODEL"
   std::string type;                                  // of its value: "FILE", "text|json"; empty where it takes none
   std::string help;
+  std::string heading;  // in --help: "Output"
   bool is_required = false, repeats = false;
+  bool is_common = false;  // -h shows it
 
   bool takes_value() const { return !type.empty(); }
   std::string names() const;                 // "-o, --output"; "MODEL"
@@ -38,6 +40,7 @@ struct OptionInfo {
 struct Bounds {
   double least, most;
 };
+inline constexpr std::string_view kGeneral = "General";  // the heading of what every verb has
 inline constexpr Bounds kNotNegative{0, 1e18}, kTolerance{0, 1e300};
 
 class Options {
@@ -90,25 +93,49 @@ class Options {
   }
 
   void exclude(const std::string& a, const std::string& b);  // only one of the two may be given
-  void examples(const std::string& lines);                   // that --help shows
+
+  // What --help shows besides. `use`: when the verb is the one to take, a sentence.
+  void use(const std::string& sentence);
+  void heading(const std::string& name);        // of the options that are added from here on
+  void common(std::vector<std::string> names);  // those that -h shows, in the order in which they were added
+  void examples(const std::string& lines);
   void when_parsed(std::function<void()> call);
+
+  // A former name, read as the new one with a warning, and shown nowhere. `when`: whether a value means what the former name
+  // meant, where that name now means something else.
+  void renamed(std::string_view former, std::string_view name, bool (*when)(std::string_view value) = nullptr);
+  // A former flag that is read and does nothing, with a warning: "--check: the result is checked anyway".
+  void retired(std::string_view flag, std::string_view why);
 
   // Once they are parsed.
   bool given(std::string_view name) const;
   std::vector<std::string> words(std::string_view name) const;  // as they were given
 
-  enum class Parsed : uint8_t { kRun, kHelp };
+  enum class Parsed : uint8_t { kRun, kShortHelp, kHelp };
   // Throws thaw::Error for what is wrong with the call. `arguments`: the verb, and what follows it.
   Parsed parse(int argc, char** argv);
 
   std::vector<OptionInfo> all() const;
+  std::string use() const { return use_; }
   std::string examples() const;
 
+  // Names that are read and not shown, and what stands for them: "" for a flag that is no more.
+  std::vector<std::pair<std::string, std::string>> former() const;
+
  private:
+  struct Former {
+    std::string name, now, why;
+    bool (*when)(std::string_view value);
+  };
+
+  // The words of a call with the names of now, and a warning for each that was not.
+  std::vector<std::string> with_present_names(std::vector<std::string> words) const;
   void choose(const std::string& name, std::vector<std::string> words, std::function<void(size_t)> take,
               const std::string& help);
 
-  std::string verb_;
+  std::string verb_, use_;
+  std::vector<std::string> common_;
+  std::vector<Former> former_;
   std::unique_ptr<CLI::App> app_;
 };
 

@@ -10,6 +10,8 @@
 namespace thaw::cli {
 namespace {
 
+constexpr std::string_view kPlanName = "plan.json";
+
 struct PlanArguments {
   std::string report, output, model, data;
   PlanOptions within;
@@ -26,7 +28,8 @@ int make_plan(const PlanArguments& arguments, std::vector<std::string> fed) {
       .fed = std::move(fed),
       .check = !arguments.no_check,
       .report = std::filesystem::is_directory(arguments.report) ? arguments.report : std::string()};
-  const PlanReport plan = best_plan(report, how, arguments.output);
+  const PlanReport plan =
+      best_plan(report, how, arguments.output.empty() ? path_beside(arguments.report, kPlanName) : arguments.output);
   write_output(arguments.format == Format::kJson ? to_json(plan, report) : to_text(plan, report));
   return plan.accepted() ? kFine : kFindings;
 }
@@ -35,26 +38,31 @@ int make_plan(const PlanArguments& arguments, std::vector<std::string> fed) {
 
 Action define_plan(Options& options) {
   auto arguments = std::make_shared<PlanArguments>();
+  options.use("Use it after `thaw sensitivity`, with the bytes or the error that the result may have.");
   options.argument("REPORT", arguments->report, "FOLDER", "the folder that `thaw sensitivity` wrote");
-  options.required("-o,--output", arguments->output, "FILE", "the plan to write, for `thaw convert --plan`");
+  options.heading("Budget");
   options.size(
       "--max-bytes", [arguments](uint64_t bytes) { arguments->within.max_bytes = bytes; }, "BYTES",
       "of all weights: the plan of least error within them");
   options.value("--max-error", arguments->within.max_error, "ERROR",
-                "of the report's metric: the plan of fewest bytes that is predicted to stay within it", kTolerance);
-  options.value("--target-sqnr", arguments->within.min_sqnr, "DB", "the same, as a least signal to noise in dB",
-                Bounds{-1000, 1000});
-  options.value("--model", arguments->model, "FILE", "where the model is now (where the report says)");
-  options.value("--data", arguments->data, "PATH", "samples to measure the plan on (those of the report)");
-  add_feed_words(options);
+                "in the report's metric: the smallest plan whose predicted error is at most this", kTolerance);
+  options.value("--target-sqnr", arguments->within.min_sqnr, "DB",
+                "the smallest plan whose predicted SQNR is at least this many dB", Bounds{-1000, 1000});
+  add_output(options, arguments->output, kPlanName);
+  options.heading("Check");
   options.flag("--no-check", arguments->no_check, "do not measure the plan");
-  add_limits(options);
+  options.value("--model", arguments->model, "FILE", "the model (where the report says)");
+  options.value("--data", arguments->data, "PATH", "samples to measure the plan on (the report's)");
+  add_preprocessing(options);
   add_format(options, arguments->format);
+  add_limits(options);
+  rename_preprocessing(options);
+  options.common({"--output", "--max-bytes", "--max-error", "--target-sqnr", "--data", "--model", "--no-check"});
   options.examples(
       "thaw plan report/ --max-bytes 400MB -o plan.json\n"
       "thaw plan report/ --target-sqnr 30 -o plan.json --data held_out/\n"
-      "thaw convert model.onnx -o mixed.onnx --plan plan.json");
-  return [arguments, &options] { return make_plan(*arguments, given_feed_words(options)); };
+      "thaw plan report/ --max-error 1e-3 --no-check");
+  return [arguments, &options] { return make_plan(*arguments, given_preprocessing(options)); };
 }
 
 }  // namespace thaw::cli

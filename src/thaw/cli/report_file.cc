@@ -8,7 +8,8 @@
 
 namespace thaw::cli {
 void add_report(Options& options, std::string& path) {
-  options.value("--report", path, "FILE", "write a report too: a page (.html) or JSON (.json)");
+  options.heading("Report");
+  options.value("--report", path, "FILE", "write a report: a page (.html) or JSON (.json)");
 }
 
 ReportFile::ReportFile(const std::string& path, const std::vector<std::string>& others) : path_(path) {

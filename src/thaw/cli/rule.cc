@@ -45,11 +45,14 @@ int explain_rule(const RuleArguments& arguments) {
 
 Action define_rule(Options& options) {
   auto arguments = std::make_shared<RuleArguments>();
-  options.argument("CODE", arguments->code, "CODE", "the rule, such as THAW003; all of them by default", false);
+  options.use("Use it for a code that check printed: what it means, why it matters and how to fix it.");
+  options.argument("CODE", arguments->code, "CODE", "the rule, such as THAW003 (all)", false);
   add_format(options, arguments->format);
+  options.common({"--format"});
   options.examples(
       "thaw rule THAW003\n"
-      "thaw rule");
+      "thaw rule\n"
+      "thaw rule --format json");
   return [arguments] { return explain_rule(*arguments); };
 }
 

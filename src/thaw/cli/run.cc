@@ -18,40 +18,41 @@
 namespace thaw::cli {
 namespace {
 
-// What is asked of a folder of models.
-struct FolderArguments {
-  std::vector<std::string> images, recordings;
-  std::vector<std::vector<std::string>> clips;
-  std::string checkpoint, tokens;
-  GenerateOptions generate;
-
-  bool any() const {
-    return !images.empty() || !recordings.empty() || !clips.empty() || generate.frame_rate || !checkpoint.empty() ||
-           !tokens.empty() || !generate.prompt.empty() || generate.text;
-  }
-};
-
 struct RunArguments {
   std::string model, output;
   FeedArguments feeds;
   RunOptions run;
-  FolderArguments folder;
+  MediaArguments media;
+  GenerateOptions generate;  // of a folder of models
   Format format = Format::kText;
 };
 
-int run_folder(const RunArguments& arguments) {
-  const FolderArguments& given = arguments.folder;
-  GenerateOptions how = given.generate;
-  how.checkpoint = given.checkpoint;
+// What --for names.
+std::string preset_of(const Options& options) {
+  const std::vector<std::string> given = options.words("--for");
+  return given.empty() ? std::string() : given.back();
+}
+
+int run_folder(const RunArguments& arguments, const Options& options) {
+  const MediaArguments& media = arguments.media;
+  GenerateOptions how = arguments.generate;
+  how.checkpoint = preset_of(options);
   how.session = arguments.run.session;
-  if (!given.tokens.empty()) how.tokens = verbs::parse_tokens(given.tokens);
-  if ((!given.images.empty() || !given.clips.empty()) && !given.recordings.empty())
+  how.frame_rate = media.frame_rate;
+  how.text = media.text;
+  if (!media.tokens.empty()) how.tokens = verbs::parse_tokens(media.tokens);
+  if ((!media.images.empty() || !media.clips.empty()) && !media.recordings.empty())
     throw Error(ErrorCode::kInvalidArgument, {.what = "images and recordings are given together",
                                               .where = "thaw run",
                                               .expected = "--image and --frames, or --audio: a folder has one tower"});
-  for (const std::vector<std::string>& clip : given.clips) how.clips.emplace_back(clip.begin(), clip.end());
-  const std::vector<std::string>& files = given.images.empty() ? given.recordings : given.images;
-  how.files.assign(files.begin(), files.end());
+  for (const std::string& word : given_preprocessing(options))
+    if (!word.starts_with("--for="))
+      throw Error(ErrorCode::kInvalidArgument, {.what = "a folder's own settings say how its images are preprocessed",
+                                                .where = word.substr(0, word.find('=')),
+                                                .expected = "--for alone, or one ONNX file in place of the folder",
+                                                .next = "leave it out"});
+  how.clips = media.clip_paths();
+  how.files = media.paths();
   bool has_text = false;
   if (arguments.format == Format::kText)
     how.progress = [&](int64_t, std::string_view text) {
@@ -70,8 +71,9 @@ int run_folder(const RunArguments& arguments) {
   return kFine;
 }
 
-void refuse_no_folder(const RunArguments& arguments) {
+void require_model(const RunArguments& arguments) {
   std::error_code failed;
+  if (arguments.generate.prompt.empty()) return;
   const bool is_there = std::filesystem::exists(arguments.model, failed);
   throw Error(is_there ? ErrorCode::kInvalidArgument : ErrorCode::kCannotRead,
               {.what = is_there ? "prompts are for the folder of a built checkpoint" : "there is no such folder",
@@ -79,55 +81,54 @@ void refuse_no_folder(const RunArguments& arguments) {
                .expected = "a folder that `thaw build --kv-cache` wrote"});
 }
 
-int run_once(const RunArguments& arguments) {
+int run_once(const RunArguments& arguments, const Options& options) {
   std::error_code failed;
-  if (std::filesystem::is_directory(arguments.model, failed)) return run_folder(arguments);
-  if (arguments.folder.any()) refuse_no_folder(arguments);
+  if (std::filesystem::is_directory(arguments.model, failed)) return run_folder(arguments, options);
+  require_model(arguments);
   RunOptions how = arguments.run;
   how.model = arguments.model;
   how.feeds = arguments.feeds.feeds();
+  feed_media(arguments.media, options, arguments.model, how.feeds);
   how.output = arguments.output;
   print(run_model(how), arguments.format);
   return kFine;
-}
-
-void add_folder(Options& options, FolderArguments& arguments) {
-  options.value("--prompt", arguments.generate.prompt, "WORDS",
-                "for a built folder: what a user says, for the chat template to make a prompt of");
-  options.value("--text", arguments.generate.text, "TEXT", "or the whole prompt, as the chat template writes it");
-  options.value("--tokens", arguments.tokens, "1,22,333",
-                "or the whole prompt as token ids, a placeholder for each file");
-  options.list("--image", arguments.images, "FILE", "images of the prompt, in their order");
-  options.groups("--frames", arguments.clips, "FILE", "Qwen: frames of a clip, in their order; once for each clip");
-  add_frame_rate(options, arguments.generate.frame_rate);
-  options.list("--audio", arguments.recordings, "FILE", "recordings of the prompt, in their order");
-  options.value("--for", arguments.checkpoint, "CHECKPOINT",
-                "the checkpoint whose tokenizer and settings count (those in the folder)");
-  options.value("--max-new-tokens", arguments.generate.max_new_tokens, "N", "tokens to make at most (256)",
-                Bounds{0, 1e9});
 }
 
 }  // namespace
 
 Action define_run(Options& options) {
   auto arguments = std::make_shared<RunArguments>();
-  add_model(options, arguments->model);
-  add_run_options(options, arguments->feeds, arguments->run.session);
+  options.use("Use it to see what a model computes: of arrays, of a photograph, of drawn inputs, or of a prompt.");
+  add_model(options, arguments->model, "MODEL", "the ONNX file, or a folder that `thaw build --kv-cache` wrote");
+  options.arguments("FILE", arguments->media.files, "FILE", "images or recordings, as for `thaw inputs`", false);
+  options.heading("Inputs");
+  add_feeds(options, arguments->feeds);
   options.value("--sizes", arguments->run.sizes, "SPEC",
-                "sizes of the inputs that are not given, which are drawn: 'batch=3,height=320'");
-  options.flag("--random", arguments->run.random,
-               "draw the inputs that are not given, at sizes that the model runs at");
-  options.list("--outputs", arguments->run.outputs, "NAME", "run for these outputs only");
-  options.flag("--cast", arguments->run.cast, "convert inputs of another element type");
-  options.value("-o,--output", arguments->output, "FILE", "write the outputs there: .npz, or .npy for one");
-  add_folder(options, arguments->folder);
-  add_limits(options);
+                "draw inputs that are not given, of these sizes: 'batch=3,height=320'");
+  options.flag("--random", arguments->run.random, "draw inputs that are not given, of sizes that the model runs at");
+  options.flag("--cast", arguments->run.cast, "convert inputs of other element types");
+  add_media(options, arguments->media);
+  add_preprocessing(options);
+  add_whole_images(options, arguments->media);
+  options.heading("Prompt of a built folder");
+  options.value("--prompt", arguments->generate.prompt, "WORDS", "what a user says, for the chat template");
+  options.value("--tokens", arguments->media.tokens, "1,22,333",
+                "the whole prompt as token ids, a placeholder for each file");
+  options.value("--max-new-tokens", arguments->generate.max_new_tokens, "N", "generate at most this many tokens (256)",
+                Bounds{0, 1e9});
+  options.heading("Output");
+  options.list("--outputs", arguments->run.outputs, "NAME,…", "the outputs to compute (all)");
+  options.value("-o,--output", arguments->output, "FILE", "write the outputs: .npz, or .npy for one (not written)");
+  add_session(options, arguments->run.session);
   add_format(options, arguments->format);
+  add_limits(options);
+  options.common(
+      {"--input", "--values", "--sizes", "--random", "--prompt", "--for", "--resize", "--outputs", "--output"});
   options.examples(
-      "thaw run onnx --image photo.jpg --prompt 'What is this?'\n"
+      "thaw run model.onnx photo.jpg --resize letterbox:640x640\n"
       "thaw run model.onnx --input pixel_values=image.npy --values 'grid_thw=1,22,30' -o out.npz\n"
-      "thaw run model.onnx --sizes 'batch=3,height=320,width=256'");
-  return [arguments] { return run_once(*arguments); };
+      "thaw run onnx --image photo.jpg --prompt 'What is this?'");
+  return [arguments, &options] { return run_once(*arguments, options); };
 }
 
 }  // namespace thaw::cli

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -18,6 +19,8 @@
 
 namespace thaw::cli {
 namespace {
+
+constexpr std::string_view kSensitivityName = "sensitivity";
 
 struct SensitivityArguments {
   std::string model, output, data, shard;
@@ -62,10 +65,19 @@ void read_shard(const std::string& text, SensitivityOptions& how) {
   how.shards = shards;
 }
 
-int finish(const SensitivityReport& report, const SensitivityArguments& arguments) {
+int finish(const SensitivityReport& report, const SensitivityArguments& arguments, const std::string& output) {
   print(report, arguments.format);
-  if (arguments.format == Format::kText) write_output(fmt::format("wrote {}\n", arguments.output));
+  if (arguments.format == Format::kText) write_output(fmt::format("wrote {}\n", output));
   return report.accepted() ? kFine : kFindings;
+}
+
+// Where none is named; --resume goes on in the one that is there.
+std::string folder_of_report(const SensitivityArguments& arguments) {
+  if (!arguments.output.empty()) return arguments.output;
+  if (!arguments.how.resume)
+    return path_beside(arguments.model, kSensitivityName, "name another with -o, or go on in it with --resume");
+  const std::filesystem::path model(arguments.model);
+  return (model.parent_path() / fmt::format("{}.{}", model.stem().string(), kSensitivityName)).string();
 }
 
 int measure_model(const SensitivityArguments& arguments, std::vector<std::string> fed) {
@@ -81,72 +93,84 @@ int measure_model(const SensitivityArguments& arguments, std::vector<std::string
   how.one_out = !arguments.only_in;
   how.optimize = !arguments.no_optimize;
   read_shard(arguments.shard, how);
+  const std::string output = folder_of_report(arguments);
   const Model& model = until_exit(Model::load(arguments.model));
   ProgressLine line("measuring");
   how.progress = [&](uint64_t done, uint64_t total) { line.show(done, total); };
-  const SensitivityReport report = sensitivity(model, how, arguments.output);
+  const SensitivityReport report = sensitivity(model, how, output);
   line.clear();
-  return finish(report, arguments);
+  return finish(report, arguments, output);
 }
 
 void add_what(Options& options, SensitivityArguments& arguments) {
+  options.heading("Calibration");
   options.value("--data", arguments.data, "PATH",
-                "samples: .npz files with the inputs by name; with --for images or recordings");
+                "samples: .npz files of inputs by name; with --for or --resize images or recordings");
+  options.heading("Precision");
   options.list("--to", arguments.to, "FORMAT,…",
-               "int8, int8-blocks, int4, int3, int2, f16, bf16: each node in each (int8-blocks)");
-  add_blocks(options, arguments.precision.blocks, true);
-  add_int8(options, arguments.precision.int8);
-  options.list("--keep", arguments.how.keep, "PATTERN", "nodes that are not touched, by name, such as '*lm_head*'");
-  options.list("--output-names", arguments.how.outputs, "NAME,…", "outputs that are compared (all of floats)");
+               "the precisions to try: int8, int8-blocks, int4, int3, int2, f16, bf16 (int8-blocks)");
+  options.list("--keep", arguments.how.keep, "PATTERN,…", "nodes to leave unchanged, by name or operator: '*lm_head*'");
+  add_target(options, arguments.how.target, "the backend whose operators the result may have (portable)");
+  options.flag("--no-optimize", arguments.no_optimize, "do not run `thaw optimize` first");
 }
 
 void add_how(Options& options, SensitivityArguments& arguments) {
+  options.heading("Measurement");
+  options.list("--outputs", arguments.how.outputs, "NAME,…", "the outputs to compare (all of floats)");
   options.choice<ErrorMetric>("--metric", arguments.how.metric,
                               {{"mse", ErrorMetric::kMse},
                                {"cosine", ErrorMetric::kCosine},
                                {"kl", ErrorMetric::kKl},
                                {"sqnr", ErrorMetric::kSqnr}},
-                              "that nodes are ranked by; all four are reported (mse)");
+                              "the metric to rank nodes by; all four are reported (mse)");
   options.choice<SensitivityMode>("--mode", arguments.how.mode,
                                   {{"exact", SensitivityMode::kExact}, {"fast", SensitivityMode::kFast}},
-                                  "measure every node, or predict and measure the worst (exact)");
+                                  "measure every node, or predict and measure only the worst (exact)");
   options.value("--exact-below", arguments.how.exact_below, "FLOPS",
-                "fast: measure every node where that takes fewer floating-point operations for each (3e9)",
-                Bounds{0, 1e300});
-  options.choice<SensitivityGroup>("--group", arguments.how.group,
-                                   {{"node", SensitivityGroup::kNode},
-                                    {"attention", SensitivityGroup::kAttention},
-                                    {"layer", SensitivityGroup::kLayer}},
-                                   "what is measured as one: nodes, with q, k and v together, or layers (node)");
-  options.flag("--only-in", arguments.only_in, "do not measure each node in the converted model too");
-  options.value("--seed", arguments.how.seed, "N", "of the intervals' resampling (0)");
-  options.flag("--resume", arguments.how.resume, "do not measure again what the folder has of this very run");
+                "fast: measure every node where each takes fewer operations (3e9)", Bounds{0, 1e300});
+  options.choice<SensitivityGroup>(
+      "--group", arguments.how.group,
+      {{"node", SensitivityGroup::kNode},
+       {"attention", SensitivityGroup::kAttention},
+       {"layer", SensitivityGroup::kLayer}},
+      "what to measure together: a node, the q, k and v of an attention, or a layer (node)");
+  options.flag("--only-in", arguments.only_in,
+               "measure each node in the original only, not in the converted model too");
+  options.value("--seed", arguments.how.seed, "N", "the seed of the intervals' resampling (0)");
+  options.flag("--resume", arguments.how.resume, "go on with what the folder has of this run");
   options.value("--shard", arguments.shard, "I/N",
-                "measure every N-th node alone, from the I-th; `merge` joins the reports");
-  add_target(options, arguments.how.target, "whose operators the converted model may have (portable)");
-  options.flag("--no-optimize", arguments.no_optimize, "do not run `thaw optimize` on it first");
+                "measure every N-th node, from the I-th; `merge` puts the reports together");
 }
 
 }  // namespace
 
 Action define_sensitivity(Options& options) {
   auto arguments = std::make_shared<SensitivityArguments>();
+  options.use("Use it before a mixed-precision model: it ranks nodes by the error that each costs.");
   add_model(options, arguments->model, "MODEL", "the ONNX file; or the word merge, before folders of reports");
-  options.arguments("REPORT", arguments->reports, "FOLDER", "folders of reports that shards wrote, to merge", false);
-  options.required("-o,--output", arguments->output, "FOLDER", "the folder to write");
+  options.arguments("REPORT", arguments->reports, "FOLDER", "of merge: the folders that the shards wrote", false);
   add_what(options, *arguments);
   add_how(options, *arguments);
-  add_feed_words(options);
-  add_limits(options);
+  add_int8(options, arguments->precision.int8);
+  add_blocks(options, arguments->precision.blocks, true);
+  add_preprocessing(options);
+  add_output(options, arguments->output, kSensitivityName, "FOLDER");
   add_format(options, arguments->format);
+  add_limits(options);
+  rename_preprocessing(options);
+  options.renamed("--output-names", "--outputs");
+  options.common({"--output", "--data", "--to", "--metric", "--mode", "--group", "--for", "--resume"});
   options.examples(
       "thaw sensitivity model.onnx --data samples/ --to int8,int4 -o report/\n"
       "thaw sensitivity model.onnx --data samples/ --to int4 --mode fast -o report/\n"
-      "thaw sensitivity model.onnx --data samples/ --to int4 --shard 2/4 -o shard2/\n"
       "thaw sensitivity merge shard1/ shard2/ shard3/ shard4/ -o report/");
   return [arguments, &options] {
-    if (arguments->model != kMerge) return measure_model(*arguments, given_feed_words(options));
-    return finish(merge_reports({arguments->reports.begin(), arguments->reports.end()}, arguments->output), *arguments);
+    if (arguments->model != kMerge) return measure_model(*arguments, given_preprocessing(options));
+    if (arguments->output.empty())
+      throw Error(ErrorCode::kInvalidArgument,
+                  {"no folder for the merged report is given", "thaw sensitivity merge", "-o FOLDER", "name it"});
+    return finish(merge_reports({arguments->reports.begin(), arguments->reports.end()}, arguments->output), *arguments,
+                  arguments->output);
   };
 }
 

@@ -17,13 +17,48 @@
 namespace thaw::cli {
 
 void add_format(Options& options, Format& format, bool with_findings) {
+  options.heading("Report");
   std::vector<std::pair<std::string_view, Format>> formats = {{"text", Format::kText}, {"json", Format::kJson}};
   if (with_findings) formats.insert(formats.end(), {{"sarif", Format::kSarif}, {"github", Format::kGithub}});
-  options.choice<Format>("--format", format, std::move(formats), "how to print (text)");
+  options.choice<Format>("--format", format, std::move(formats), "what to print (text)");
 }
 
 void add_model(Options& options, std::string& path, const std::string& name, const std::string& help) {
   options.argument(name, path, "FILE", help);
+}
+
+void add_all(Options& options, bool& all, const std::string& help) {
+  options.heading("Report");
+  options.flag("--all", all, help);
+}
+
+std::string path_beside(const std::string& input, std::string_view ending, std::string_view next) {
+  // "report/" and "report" are the same folder.
+  std::filesystem::path given = std::filesystem::path(input).lexically_normal();
+  if (given.filename().empty()) given = given.parent_path();
+  std::error_code failed;
+  if (given.filename().empty() || given.filename() == "." || given.filename() == "..")
+    given = std::filesystem::canonical(given, failed);
+  const bool is_folder = std::filesystem::is_directory(given, failed);
+  const std::string name = is_folder ? given.filename().string() : given.stem().string();
+  const std::filesystem::path path = given.parent_path() / fmt::format("{}.{}", name, ending);
+  // A folder without files is what a call leaves that found nothing to write.
+  const bool is_there = std::filesystem::exists(std::filesystem::symlink_status(path, failed)) &&
+                        !(std::filesystem::is_directory(path, failed) && std::filesystem::is_empty(path, failed));
+  if (is_there)
+    throw Error(ErrorCode::kInvalidArgument, {.what = "is there already, and no -o says to replace it",
+                                              .where = path.string(),
+                                              .expected = "a new file where the name is chosen",
+                                              .next = std::string(next)});
+  return path.string();
+}
+
+OutputArguments OutputArguments::beside(const std::string& input, std::string_view ending) const {
+  OutputArguments settled = *this;
+  if (!path.empty() || dry_run) return settled;
+  settled.path =
+      in_place ? input : path_beside(input, ending, "name the file with -o, or replace the input with --in-place");
+  return settled;
 }
 
 Output OutputArguments::output() const {
@@ -33,27 +68,38 @@ Output OutputArguments::output() const {
           .in_place = in_place};
 }
 
+void add_output(Options& options, std::string& path, std::string_view ending, const std::string& what) {
+  options.heading("Output");
+  const std::string help = what == "FOLDER" ? "the folder to write" : "the file to write";
+  options.value("-o,--output", path, what, fmt::format("{} (NAME.{} beside the input)", help, ending));
+}
+
+void add_dry_run(Options& options, OutputArguments& output) {
+  options.flag("--dry-run", output.dry_run, "do all but write");
+}
+
+void add_in_place(Options& options, OutputArguments& output) {
+  options.flag("--in-place", output.in_place, "replace the input");
+}
+
 void add_external(Options& options, OutputArguments& output) {
   options.choice<ExternalPolicy>(
       "--external", output.external,
       {{"keep", ExternalPolicy::kKeep}, {"single", ExternalPolicy::kSingle}, {"inline", ExternalPolicy::kInline}},
-      "where weights outside the model file go: as they are, into one data file, or inside");
-}
-
-void OutputArguments::require_path(const std::string& verb) const {
-  if (!path.empty() || dry_run) return;
-  throw Error(ErrorCode::kInvalidArgument,
-              {"no file to write to is given", verb, "-o OUT, or --dry-run", "name the file to write"});
+      "external data: unchanged, in one file, or inside the model (keep)");
 }
 
 void add_rename(Options& options, OutputArguments& output) {
   options.texts("--rename", output.rename, "SIZE=NAME",
-                "other names for sizes of the result: 'input.1_dim2=height,input.1[3]=width'");
+                "rename sizes of the result: 'input_dim2=height,input[3]=width'");
 }
 
-void add_rename_and_in_place(Options& options, OutputArguments& output) {
+void add_model_output(Options& options, OutputArguments& output, std::string_view ending) {
+  add_output(options, output.path, ending);
+  add_in_place(options, output);
+  add_dry_run(options, output);
+  add_external(options, output);
   add_rename(options, output);
-  options.flag("--in-place", output.in_place, "the file to write may be the one that is read");
 }
 
 void add_max_growth(Options& options, uint64_t& bytes) {
@@ -71,34 +117,110 @@ FeedOptions FeedArguments::feeds() const {
   return feeds;
 }
 
+void add_input(Options& options, FeedArguments& feeds, const std::string& help) {
+  options.texts("--input", feeds.files, "NAME=FILE", help);
+}
+
 void add_values(Options& options, FeedArguments& feeds, const std::string& help) {
   options.texts("--values", feeds.values, "NAME=1,22,30", help);
 }
 
-void add_check_feeds(Options& options, FeedArguments& feeds) {
-  options.texts("--input", feeds.files, "NAME=FILE",
-                "an input for the check, from a .npy or .npz file; or FILE.npz, arrays by name");
-  add_values(options, feeds);
+void add_check(Options& options, bool& no_check, FeedArguments& feeds) {
+  options.heading("Check");
+  options.flag("--no-check", no_check, "do not compare the result with the original");
+  add_input(options, feeds);
+  add_values(options, feeds, "the elements of a small input; what is not given is drawn");
 }
 
-void add_run_options(Options& options, FeedArguments& feeds, SessionOptions& session) {
-  options.texts("--input", feeds.files, "NAME=FILE", "an input from a .npy or .npz file; or FILE.npz, arrays by name");
-  add_values(options, feeds, "the elements of a small input, row by row");
+void add_feeds(Options& options, FeedArguments& feeds) {
+  add_input(options, feeds);
+  add_values(options, feeds);
   options.texts("--value-range", feeds.value_ranges, "NAME=LO..HI", "draw an input's elements from this range");
-  options.value("--seed", feeds.seed, "N", "of what is drawn for inputs that are not given (0)");
-  options.value("--threads", session.threads, "N", "threads inside an operator (one a core)", Bounds{0, 1024});
+  options.value("--seed", feeds.seed, "N", "the seed of drawn inputs (0)");
+}
+
+void add_session(Options& options, SessionOptions& session) {
+  options.heading("ONNX Runtime");
+  options.value("--threads", session.threads, "N", "threads within an operator (one for each core)", Bounds{0, 1024});
   options.choice<Optimization>("--optimization", session.optimization,
                                {{"all", Optimization::kAll},
                                 {"extended", Optimization::kExtended},
                                 {"basic", Optimization::kBasic},
                                 {"none", Optimization::kNone}},
-                               "how far ONNX Runtime rewrites the graph (all)");
+                               "its graph optimizations (all)");
 }
 
-void add_feed_words(Options& options) {
+std::vector<std::filesystem::path> MediaArguments::paths() const {
+  std::vector<std::filesystem::path> all(files.begin(), files.end());
+  all.insert(all.end(), images.begin(), images.end());
+  all.insert(all.end(), recordings.begin(), recordings.end());
+  return all;
+}
+
+std::vector<std::vector<std::filesystem::path>> MediaArguments::clip_paths() const {
+  std::vector<std::vector<std::filesystem::path>> all;
+  for (const std::vector<std::string>& clip : clips) all.emplace_back(clip.begin(), clip.end());
+  return all;
+}
+
+InputsOptions MediaArguments::how(const Options& options) const {
+  InputsOptions how = verbs::parse_preprocessing(given_preprocessing(options));
+  how.clips = clip_paths();
+  how.frame_rate = frame_rate;
+  how.whole_images = whole_images;
+  how.text = text;
+  if (!tokens.empty()) how.tokens = verbs::parse_tokens(tokens);
+  return how;
+}
+
+void add_media(Options& options, MediaArguments& media) {
+  options.list("--image", media.images, "FILE", "images, in their order");
+  options.list("--audio", media.recordings, "FILE", "recordings, in their order");
+  options.groups("--frames", media.clips, "FILE", "Qwen: the frames of a clip, in their order; once for each clip");
+  options.value("--fps", media.frame_rate, "N", "with --frames: frames per second", Bounds{1e-9, 1e9});
+  options.value("--text", media.text, "TEXT", "the prompt as the chat template writes it, for token ids");
+}
+
+void add_whole_images(Options& options, MediaArguments& media) {
+  options.choice<bool>("--as", media.whole_images, {{"patches", false}, {"image", true}},
+                       "Qwen: patches and their grid, or whole images of one size (patches)");
+}
+
+void feed_media(const MediaArguments& media, const Options& options, const std::string& model, FeedOptions& feeds) {
+  const std::vector<std::string> words = given_preprocessing(options);
+  if (!media.any()) {
+    if (words.empty() && !media.whole_images) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "there is no image or recording to preprocess",
+                 .where = words.empty() ? "--as image" : words.front().substr(0, words.front().find('=')),
+                 .expected = "files behind the model, such as `thaw run MODEL photo.jpg`",
+                 .next = "name them, or leave the option out"});
+  }
+  for (const std::string& file : media.files)
+    if (file.ends_with(".npz") || file.ends_with(".npy"))
+      throw Error(ErrorCode::kInvalidArgument, {.what = "holds arrays, and is no image or recording",
+                                                .where = file,
+                                                .expected = "images or recordings behind the model",
+                                                .next = fmt::format("give it with --input {}", file)});
+  InputsOptions how = media.how(options);
+  if (how.preset.empty()) how.image_model.model = model;
+  PreparedInputs made = inputs(media.paths(), how);
+  for (const Port& input : Model::load(model).inputs())
+    if (auto array = made.arrays.extract(input.name)) feeds.arrays.insert(std::move(array));
+  if (!feeds.arrays.empty()) return;
+  std::vector<std::string> names;
+  for (const auto& [name, array] : made.arrays) names.push_back(name);
+  throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("has no input called {}", fmt::join(names, " or ")),
+                                            .where = model,
+                                            .expected = "an input for what is made of the files",
+                                            .next = "`thaw inspect` lists its inputs; see --for and --image-input"});
+}
+
+void add_preprocessing(Options& options) {
+  options.heading("Image preprocessing");
   // What they mean is asked for when all are given; here a wrong value is found.
   const auto tried = std::make_shared<InputsOptions>();
-  for (const verbs::FeedWord& word : verbs::feed_words()) {
+  for (const verbs::PreprocessingWord& word : verbs::preprocessing_words()) {
     const std::string name(word.name), help(word.help);
     if (word.type.empty())
       options.flag_call(name, [] {}, help);
@@ -108,19 +230,22 @@ void add_feed_words(Options& options) {
   }
 }
 
-std::vector<std::string> given_feed_words(const Options& options) {
+void rename_preprocessing(Options& options) {
+  options.renamed("--size", "--image-size");
+  // NAME=FILE and FILE.npz are arrays.
+  options.renamed("--input", "--image-input", [](std::string_view value) {
+    return value.find('=') == std::string_view::npos && !value.ends_with(".npz") && !value.ends_with(".npy");
+  });
+}
+
+std::vector<std::string> given_preprocessing(const Options& options) {
   std::vector<std::string> given;
-  for (const verbs::FeedWord& word : verbs::feed_words()) {
+  for (const verbs::PreprocessingWord& word : verbs::preprocessing_words()) {
     if (!options.given(word.name)) continue;
     given.push_back(word.type.empty() ? std::string(word.name)
                                       : fmt::format("{}={}", word.name, fmt::join(options.words(word.name), ",")));
   }
   return given;
-}
-
-void add_frame_rate(Options& options, std::optional<double>& rate) {
-  options.value("--fps", rate, "N", "of --frames: frames a second, where a prompt or its positions tell the time",
-                Bounds{1e-9, 1e9});
 }
 
 void add_blocks(Options& options, BlockOptions& blocks, bool with_samples, std::string_view usual) {
@@ -130,39 +255,42 @@ void add_blocks(Options& options, BlockOptions& blocks, bool with_samples, std::
     methods.emplace_back("gptq", BlockMethod::kGptq);
     methods.emplace_back("awq", BlockMethod::kAwq);
   }
+  options.heading("Block-wise weights");
   const std::string help = fmt::format("how the scales of blocks are chosen ({})", usual);
   options.choice<BlockMethod>("--method", blocks.method, std::move(methods), help);
   options.value("--block", blocks.block, "N", "weights that share a scale: 16, 32, 64, 128 or 256 (32)",
                 Bounds{1, 1024});
-  options.flag("--symmetric", blocks.symmetric, "blocks without zero points");
+  options.flag("--symmetric", blocks.symmetric, "no zero points");
   options.flag("--real-zeros", blocks.real_zeros,
-               "zero points of the scales' type, which MatMulNBits takes of 2, 3 and 4 bits");
+               "zero points in the scales' type, which MatMulNBits takes with 2, 3 and 4 bits");
   options.value("--accuracy-level", blocks.accuracy_level, "0|1|2|3|4",
-                "MatMulNBits': 0 as the kernel likes, 1 f32, 2 f16, 3 bf16, 4 INT8 activations (0)", Bounds{0, 4});
+                "of MatMulNBits: 0 the kernel's choice, 1 f32, 2 f16, 3 bf16, 4 INT8 activations (0)", Bounds{0, 4});
 }
 
 void add_int8(Options& options, Int8Options& int8) {
-  options.flag("--dynamic", int8.dynamic, "int8 that measures activations at each run; else --data is needed");
+  options.heading("INT8");
+  options.flag("--dynamic", int8.dynamic, "quantize activations at each run, without --data");
   options.choice<RangeMethod>("--range", int8.range,
                               {{"minmax", RangeMethod::kMinMax},
                                {"percentile", RangeMethod::kPercentile},
                                {"entropy", RangeMethod::kEntropy},
                                {"mse", RangeMethod::kMse}},
-                              "how the range of an activation is chosen from the samples (minmax)");
-  options.value("--percentile", int8.percentile, "PERCENT", "how much of what is seen the range holds (99.999)",
-                Bounds{50, 100});
-  options.flag_off("--per-tensor", int8.per_channel, "one scale for a weight, not one for each channel");
-  options.flag("--symmetric-activations", int8.symmetric_activations, "activations without zero points");
-  options.flag_off("--signed-activations", int8.unsigned_activations, "activations of int8, not uint8");
-  options.flag_off("--asymmetric-weights", int8.symmetric_weights, "weights with zero points");
-  options.flag("--unsigned-weights", int8.unsigned_weights, "weights of uint8, not int8");
-  options.flag("--reduced-range", int8.reduced_range, "weights of 7 bits, for processors without VNNI");
+                              "how the ranges of activations are chosen from the samples (minmax)");
+  options.value("--percentile", int8.percentile, "PERCENT",
+                "of --range percentile: the share of values within the range (99.999)", Bounds{50, 100});
+  options.flag_off("--per-tensor", int8.per_channel, "one scale for each weight, not for each channel");
+  options.flag("--symmetric-activations", int8.symmetric_activations, "no zero points of activations");
+  options.flag_off("--signed-activations", int8.unsigned_activations, "int8 activations, not uint8");
+  options.flag_off("--asymmetric-weights", int8.symmetric_weights, "zero points of weights");
+  options.flag("--unsigned-weights", int8.unsigned_weights, "uint8 weights, not int8");
+  options.flag("--reduced-range", int8.reduced_range, "7-bit weights, for processors without VNNI");
   options.value("--smooth", int8.smooth, "ALPHA",
-                "scales moved from activations to weights: SmoothQuant's alpha (0, none)", Bounds{0, 1});
-  options.flag("--equalize", int8.equalize, "weights of convolutions that follow each other are evened out");
+                "SmoothQuant's alpha: move scales from activations to weights (0: off)", Bounds{0, 1});
+  options.flag("--equalize", int8.equalize, "cross-layer equalization of convolutions that follow each other");
   options.flag("--activation-products", int8.activation_products,
-               "products of two activations too, as attention has; with --data");
-  options.flag("--correct-bias", int8.correct_bias, "biases take up what rounding the weights shifts the mean by");
+               "quantize products of two activations too, as in attention; with --data");
+  options.flag("--correct-bias", int8.correct_bias,
+               "correct biases for the shift of the mean that rounding the weights makes");
 }
 
 const std::vector<std::pair<std::string_view, NumberFormat>>& number_formats() {
@@ -188,7 +316,7 @@ void refuse_given(const Options& options, std::span<const std::string_view> name
                   std::string_view of) {
   const auto at = std::ranges::find_if(names, [&](std::string_view name) { return options.given(name); });
   if (at == names.end()) return;
-  throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("{} says nothing of {}", *at, what),
+  throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("{} does not apply to {}", *at, what),
                                             .where = std::string(*at),
                                             .expected = std::string(of),
                                             .next = "leave it out"});
@@ -214,19 +342,19 @@ void require_fitting(const Options& options, const PrecisionOptions& precision) 
 
 void add_limits(Options& options, Runs runs) {
   const auto limits = std::make_shared<Limits>();
+  options.heading("Limits");
   // Long enough for what is worth waiting for, and an end to what never ends: how long many runs take nobody can tell.
   limits->run_timeout = 600;
   if (runs == Runs::kModels)
     options.value("--timeout", limits->timeout, "SECONDS",
-                  "seconds that the call may take; 0: any (600 for each load and each run)", Bounds{0, 1e9});
+                  "end the call after this long; 0: never (600 for each load and each run)", Bounds{0, 1e9});
   if (runs != Runs::kNothing)
-    options.flag_off("--no-sandbox", limits->sandbox,
-                     "let ONNX Runtime's process read, write and send what this user may");
+    options.flag_off("--no-sandbox", limits->sandbox, "run ONNX Runtime's process without the sandbox");
   options.size(
       "--max-memory", [limits](uint64_t bytes) { limits->max_memory = bytes; }, "SIZE",
-      "memory that may be taken, such as 4G or 512M (what there is)");
+      "the memory that Thaw and ONNX Runtime may take, such as 4G (all)");
   options.value("--max-visits", limits->max_visits, "N",
-                "work that the model may cost, in nodes looked at (1,000,000, and 500 for each that it has)");
+                "nodes that shape inference may visit (1,000,000, and 500 for each node)");
   options.when_parsed([limits, &options] {
     if (options.given("--timeout")) limits->run_timeout = 0;
     set_limits(*limits);

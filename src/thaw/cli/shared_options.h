@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,9 @@ void add_format(Options& options, Format& format, bool with_findings = false);
 void add_model(Options& options, std::string& path, const std::string& name = "MODEL",
                const std::string& help = "the ONNX file");
 
+// --all.
+void add_all(Options& options, bool& all, const std::string& help);
+
 // What the verbs that write a model share.
 struct OutputArguments {
   std::string path;
@@ -32,35 +36,75 @@ struct OutputArguments {
   bool in_place = false, dry_run = false;
   ExternalPolicy external = ExternalPolicy::kKeep;
 
+  // With the path where none is given: of --in-place the input, else NAME.ENDING beside it. Throws thaw::Error where something is
+  // there already.
+  OutputArguments beside(const std::string& input, std::string_view ending) const;
   // Throws thaw::Error for names that are not of the form.
   Output output() const;
-  // Throws thaw::Error where there is neither a path nor --dry-run.
-  void require_path(const std::string& verb) const;
 };
+// NAME.ENDING beside a file or folder, which must not be there yet. Throws thaw::Error where it is; `next` says what to do then.
+std::string path_beside(const std::string& input, std::string_view ending,
+                        std::string_view next = "name another with -o");
+
+// -o, with what it is by default ("fixed.onnx"); and what most verbs have besides.
+void add_output(Options& options, std::string& path, std::string_view ending, const std::string& what = "FILE");
+void add_dry_run(Options& options, OutputArguments& output);
+void add_in_place(Options& options, OutputArguments& output);
 void add_external(Options& options, OutputArguments& output);
 void add_rename(Options& options, OutputArguments& output);
-void add_rename_and_in_place(Options& options, OutputArguments& output);
+// All of these, in the order of --help.
+void add_model_output(Options& options, OutputArguments& output, std::string_view ending);
 
 // --max-growth BYTES, of verbs that fold constants.
 void add_max_growth(Options& options, uint64_t& bytes);
 
-// What a model is fed: --values alone; with --input; and as `run` and `verify` have it, with how it is run.
+// What a model is fed.
 struct FeedArguments {
   std::vector<std::string> files, values, value_ranges;
   uint64_t seed = 0;
 
   FeedOptions feeds() const;
 };
+void add_input(
+    Options& options, FeedArguments& feeds,
+    const std::string& help = "an array of an input: a .npy or .npz file; or FILE.npz, arrays by input name");
 void add_values(Options& options, FeedArguments& feeds,
-                const std::string& help = "the elements of a small input, for the check; the rest is drawn");
-void add_check_feeds(Options& options, FeedArguments& feeds);
-void add_run_options(Options& options, FeedArguments& feeds, SessionOptions& session);
+                const std::string& help = "the elements of a small input, row by row");
+// --no-check, and what the check feeds.
+void add_check(Options& options, bool& no_check, FeedArguments& feeds);
+// How `run` and `verify` feed a model and run it.
+void add_feeds(Options& options, FeedArguments& feeds);
+void add_session(Options& options, SessionOptions& session);
 
-// How images and recordings become what a model is fed: --for, --size, --resize, --mean, …
-void add_feed_words(Options& options);
-std::vector<std::string> given_feed_words(const Options& options);  // "--resize=height:48"
-// --fps, which is of clips alone.
-void add_frame_rate(Options& options, std::optional<double>& rate);
+// Images, clips and recordings, of which `inputs`, `run` and `verify` make what a model is fed.
+struct MediaArguments {
+  std::vector<std::string> files, images, recordings;
+  std::vector<std::vector<std::string>> clips;
+  std::optional<double> frame_rate;
+  std::optional<std::string> text;
+  std::string tokens;
+  bool whole_images = false;
+
+  bool any() const {
+    return !files.empty() || !images.empty() || !recordings.empty() || !clips.empty() || frame_rate || text ||
+           !tokens.empty();
+  }
+  std::vector<std::filesystem::path> paths() const;
+  std::vector<std::vector<std::filesystem::path>> clip_paths() const;
+  // How they become arrays, with the options of add_preprocessing().
+  InputsOptions how(const Options& options) const;
+};
+void add_media(Options& options, MediaArguments& media);
+void add_whole_images(Options& options, MediaArguments& media);
+// What `thaw inputs` makes of them for this model becomes what it is fed: the arrays that it has inputs for. Throws thaw::Error where it
+// has none of them, and for preprocessing of nothing.
+void feed_media(const MediaArguments& media, const Options& options, const std::string& model, FeedOptions& feeds);
+
+// How images and recordings become what a model is fed: --for, --resize, --mean, …
+void add_preprocessing(Options& options);
+std::vector<std::string> given_preprocessing(const Options& options);  // "--resize=height:48"
+// Their former names, in the verbs that had them.
+void rename_preprocessing(Options& options);
 
 // Of verbs that put weights into blocks of few bits. `with_samples`: the verb takes samples, which some methods need; `usual`: for
 // the help, the method where none is named.

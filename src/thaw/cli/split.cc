@@ -2,6 +2,7 @@
 #include "thaw/split.h"
 
 #include <memory>
+#include <utility>
 
 #include "thaw/cli/output.h"
 #include "thaw/cli/report_file.h"
@@ -14,9 +15,11 @@
 namespace thaw::cli {
 namespace {
 
+constexpr std::string_view kPartsName = "split", kPartName = "split.onnx";
+
 struct SplitArguments {
   std::string model, sizes, report;
-  std::vector<std::string> at;
+  std::vector<std::string> at, outputs;
   FeedArguments feeds;
   OutputArguments output;
   uint64_t parts = 0;
@@ -34,23 +37,21 @@ int show_cut_points(const SplitArguments& arguments, const NamedSizes& sizes) {
 
 int split_model(const SplitArguments& arguments) {
   SplitOptions how;
-  how.sizes = verbs::parse_sizes(arguments.sizes, "--set");
-  if (arguments.at.empty() && arguments.parts == 0) return show_cut_points(arguments, how.sizes);
-  if (arguments.output.path.empty())
-    throw Error(ErrorCode::kInvalidArgument,
-                {"no folder to write to is given", "thaw split", "-o FOLDER", "name the folder for the parts"});
-  if (!arguments.at.empty() && arguments.parts != 0)
-    throw Error(ErrorCode::kInvalidArgument,
-                {"--at and --parts are given", "thaw split", "one of them", "leave one out"});
-  const ReportFile file(arguments.report, {arguments.model, arguments.output.path});
+  how.sizes = verbs::parse_sizes(arguments.sizes, "--sizes");
+  if (arguments.at.empty() && arguments.outputs.empty() && arguments.parts == 0)
+    return show_cut_points(arguments, how.sizes);
+  const OutputArguments output =
+      arguments.output.beside(arguments.model, arguments.outputs.empty() ? kPartsName : kPartName);
+  const ReportFile file(arguments.report, {arguments.model, output.path});
   for (const std::string& text : arguments.at) how.at.push_back(verbs::parse_cut(text));
+  how.outputs = arguments.outputs;
   how.parts = arguments.parts;
   how.balance = arguments.balance;
   how.check = !arguments.no_check;
   how.feeds = arguments.feeds.feeds();
   const Model& model = until_exit(Model::load(arguments.model));
   file.require_other(model.data_files());
-  const Split& result = until_exit(split(model, how, arguments.output.output()));
+  const Split& result = until_exit(split(model, how, output.output()));
   file.write(result.report);
   print(result.report, arguments.format);
   return result.report.accepted() ? kFine : kFindings;
@@ -60,27 +61,35 @@ int split_model(const SplitArguments& arguments) {
 
 Action define_split(Options& options) {
   auto arguments = std::make_shared<SplitArguments>();
+  options.use("Use it for a model that is too large for one device; without --at or --parts it lists where to cut.");
   add_model(options, arguments->model);
-  options.value("-o,--output", arguments->output.path, "FOLDER", "the folder for part_1.onnx, part_2.onnx, …");
-  options.texts("--at", arguments->at, "TENSOR[,TENSOR]", "the tensors that pass a cut; once for each cut");
-  options.value("--parts", arguments->parts, "N", "how many parts, cut at narrow places near even shares",
-                Bounds{2, 1000});
+  options.heading("Cut");
+  options.texts("--at", arguments->at, "TENSOR[,TENSOR]", "cut at these tensors; once for each cut");
+  options.list("--outputs", arguments->outputs, "NAME,…", "keep what comes before these tensors, as one model");
+  options.value("--parts", arguments->parts, "N", "cut into this many parts, where few bytes pass", Bounds{2, 1000});
   options.choice<SplitBalance>("--balance", arguments->balance,
                                {{"bytes", SplitBalance::kBytes}, {"flops", SplitBalance::kFlops}},
-                               "what --parts shares evenly: bytes of weights, or operations (bytes)");
-  options.value("--set", arguments->sizes, "SIZES",
-                "sizes that what passes is reckoned at, such as h=640,w=480; 64 for the others");
+                               "what --parts balances: bytes of weights, or operations (bytes)");
+  options.heading("Sizes");
+  options.value("--sizes", arguments->sizes, "SPEC", "the sizes to compute bytes and operations at (64 for each)");
+  for (const auto& [one, other] : {std::pair{"--at", "--outputs"}, {"--at", "--parts"}, {"--outputs", "--parts"}})
+    options.exclude(one, other);
+  options.heading("Output");
+  options.value("-o,--output", arguments->output.path, "PATH",
+                "the folder to write, with --outputs the file (NAME.split, NAME.split.onnx beside the input)");
+  add_dry_run(options, arguments->output);
   add_external(options, arguments->output);
   add_rename(options, arguments->output);
-  options.flag("--no-check", arguments->no_check, "do not run the parts beside the model");
-  add_check_feeds(options, arguments->feeds);
+  add_check(options, arguments->no_check, arguments->feeds);
   add_report(options, arguments->report);
-  add_limits(options);
   add_format(options, arguments->format);
+  add_limits(options);
+  options.renamed("--set", "--sizes");
+  options.common({"--output", "--at", "--outputs", "--parts", "--balance", "--sizes", "--dry-run", "--report"});
   options.examples(
       "thaw split asr.onnx\n"
-      "thaw split asr.onnx --at encoder_output -o parts\n"
-      "thaw split decoder.onnx --parts 3 -o parts");
+      "thaw split decoder.onnx --parts 3\n"
+      "thaw split detector.onnx --outputs /backbone/Relu_output_0 -o backbone.onnx");
   return [arguments] { return split_model(*arguments); };
 }
 

@@ -28,7 +28,7 @@ void free_named_dims(ir::Model& model, const dim::SpecGroup& dims) {
   }
 }
 
-// The sizes of a finding, with those of --dims that are expressions of others.
+// The sizes of a finding, with those of --sizes that are expressions of others.
 run::Point point_of(const NamedSizes& sizes, const dim::SpecGroup& dims) {
   dim::SpecGroup group;
   for (const auto& [name, size] : sizes)

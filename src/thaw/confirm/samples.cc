@@ -54,7 +54,7 @@ Sample one_sample(const ir::Model& batched, const ir::Model& original, const Bat
   const NamedSizes determined =
       options.sample.empty()
           ? NamedSizes()
-          : infer::size_names(original, infer::infer(original, scope), scope).resolve(options.sample, "--sample");
+          : infer::size_names(original, infer::infer(original, scope), scope).resolve(options.sample, "--sizes");
   for (const auto& [name, size] : determined) {
     fix_dims(*sample.model, size, [&, wanted = name](const ir::Value& input, size_t axis, const ir::DeclaredDim& dim) {
       return dim.param == wanted || wanted == fmt::format("{}_dim{}", input.name(), axis);

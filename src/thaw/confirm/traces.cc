@@ -51,7 +51,7 @@ Arrays feeds_at(const ir::Model& lifted, const ir::Model& model, const TraceToRu
                   {.what = "its value is not given for '" + trace.name + "', and the trace does not tell its shape",
                    .where = "input '" + name + "'",
                    .expected = "a value to check the lifted model with",
-                   .next = "give it with --values, or pass --no-check"});
+                   .next = "give it with --trace-values, or pass --no-check"});
     }
     drawn.push_back(std::move(spec));
   }

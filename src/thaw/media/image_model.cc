@@ -50,13 +50,13 @@ const ir::Value& find_input(const ir::Model& model, const ImageModelOptions& opt
   const ir::Value* found = nullptr;
   for (const ir::Value* input : model.graph->inputs()) {
     if (options.input.empty() ? !may_be_image(*input) : input->name() != options.input) continue;
-    if (found) refuse_input(model, "several inputs may be images", "name one with --input");
+    if (found) refuse_input(model, "several inputs may be images", "name one with --image-input");
     found = input;
   }
   if (found) return *found;
   if (options.input.empty())
     refuse_input(model, "no input has four axes of which the second or the last is 1 or 3 channels",
-                 "name one with --input");
+                 "name one with --image-input");
   refuse_input(model, fmt::format("there is no input '{}'", options.input), "");
 }
 
@@ -293,7 +293,7 @@ ImageInput image_input(const ir::Model& model, const ImageModelOptions& options)
   const size_t rank = type.shape ? type.shape->size() : 0;
   if (rank < 3 || rank > 4)
     refuse_input(model, fmt::format("input '{}' has no three or four axes", value.name()),
-                 "name an image with --input");
+                 "name an image with --image-input");
   ImageInput input{.name = value.name(), .dtype = type.elem_type, .has_batch = rank == 4};
   const std::vector<ir::DeclaredDim>& dims = *type.shape;
   const bool is_first = are_channels(dims[rank - 3]), is_last = are_channels(dims[rank - 1]);
@@ -303,7 +303,7 @@ ImageInput image_input(const ir::Model& model, const ImageModelOptions& options)
   input.channels = dims[axes.channels].value.value_or(3);
   if (input.channels != 1 && input.channels != 3)
     refuse_input(model, fmt::format("input '{}' has {} channels", value.name(), input.channels),
-                 "see --layout and --input");
+                 "see --layout and --image-input");
   input.width = dims[axes.width].value;
   input.height = dims[axes.height].value;
   input.batch = rank == 4 ? dims.front().value : 1;

@@ -90,7 +90,7 @@ InputMaker::InputMaker(InputsOptions options, const ir::Model& model) : options_
   options_.whole_images |= has_input("image") && !has_input("pixel_values");
   if (options_.whole_images && !options_.clips.empty())
     refuse_option("the tower takes whole images, and clips are made into patches", "--frames",
-                  "a tower built with --input patches");
+                  "a tower built with --vision-input patches");
 }
 
 void InputMaker::read_preset() {
@@ -205,7 +205,7 @@ PreparedInputs InputMaker::make_qwen(std::span<const fs::path> files, std::span<
       if (file.to != result.files.front().to)
         refuse_option(fmt::format("the image becomes {} x {} pixels, the first {} x {}", file.to.width, file.to.height,
                                   result.files.front().to.width, result.files.front().to.height),
-                      file.name, "images of one size in a call: with --size, or a call for each");
+                      file.name, "images of one size in a call: with --image-size, or a call for each");
       append_image(frames.front(), settings, rows);
       file.tokens = file.to.width * file.to.height / (settings.factor() * settings.factor());
       return;

@@ -43,7 +43,7 @@ void refuse_image_model_options(const InputsOptions& options) {
   static const ImageModelOptions kNone;
   const ImageModelOptions& image = options.image_model;
   const std::string given = given_of({{"--model", !image.model.empty()},
-                                      {"--input", !image.input.empty()},
+                                      {"--image-input", !image.input.empty()},
                                       {"--resize", image.fit.has_value()},
                                       {"--place", image.is_centered != kNone.is_centered},
                                       {"--border", image.border != kNone.border},
@@ -60,7 +60,7 @@ void refuse_image_model_options(const InputsOptions& options) {
 
 void require_options_of(const Preset& preset, const InputsOptions& options) {
   const bool is_qwen = preset.takes_clips();
-  if (options.size && !is_qwen) refuse_option("sizes are free for Qwen's towers only", "--size");
+  if (options.size && !is_qwen) refuse_option("sizes are free for Qwen's towers only", "--image-size");
   if ((options.min_pixels || options.max_pixels) && !is_qwen)
     refuse_option("bounds on pixels are for Qwen's towers only", "--min-pixels, --max-pixels");
   if (!options.clips.empty() && !is_qwen)
@@ -84,9 +84,9 @@ void require_options_of(const Preset& preset, const InputsOptions& options) {
   if (!options.size) return;
   if (options.min_pixels || options.max_pixels)
     refuse_option("one size is asked for, which leaves no choice to bounds on pixels",
-                  "--size, --min-pixels, --max-pixels", "either a size or bounds");
+                  "--image-size, --min-pixels, --max-pixels", "either a size or bounds");
   for (const ImageSettings* settings : {&preset.images, &preset.clips})
-    require_multiple(*options.size, *settings, "--size");
+    require_multiple(*options.size, *settings, "--image-size");
 }
 
 void refuse_preset_options(const InputsOptions& options) {
@@ -94,7 +94,7 @@ void refuse_preset_options(const InputsOptions& options) {
     refuse_option("a text needs the checkpoint's tokenizer", "--text", "--for with the checkpoint's folder");
   if (options.whole_images) refuse_option("this goes with --for", "--as image");
   if (options.size || options.min_pixels || options.max_pixels || !options.clips.empty())
-    refuse_option("these go with --for", given_of({{"--size", options.size.has_value()},
+    refuse_option("these go with --for", given_of({{"--image-size", options.size.has_value()},
                                                    {"--min-pixels", options.min_pixels.has_value()},
                                                    {"--max-pixels", options.max_pixels.has_value()},
                                                    {"--frames", !options.clips.empty()}}));

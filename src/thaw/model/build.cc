@@ -43,13 +43,14 @@ void check_options(const BuildOptions& options) {
   }
 }
 
-// Of what --input image asks for.
+// Of what --vision-input image asks for.
 void check_input(const Family& family, const BuildOptions& options) {
   if (options.input != VisionInput::kImage) return;
   const auto refuse = [](std::string what, std::string expected, std::string next) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        {.what = std::move(what), .where = "--input image", .expected = std::move(expected), .next = std::move(next)});
+    throw Error(ErrorCode::kInvalidArgument, {.what = std::move(what),
+                                              .where = "--vision-input image",
+                                              .expected = std::move(expected),
+                                              .next = std::move(next)});
   };
   if (!family.takes_images)
     refuse(fmt::format("models of the type '{}' have no tower that takes patches", family.model_types.front()),
@@ -58,7 +59,7 @@ void check_input(const Family& family, const BuildOptions& options) {
     refuse(fmt::format("the part '{}' takes no image", options.part), "--part vision, or all parts",
            "leave the option out");
   if (options.genai)
-    refuse("onnxruntime-genai passes patches and their grid", "--input patches", "leave one of the two out");
+    refuse("onnxruntime-genai passes patches and their grid", "--vision-input patches", "leave one of the two out");
 }
 
 // Of what text.onnx gives.

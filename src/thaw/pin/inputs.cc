@@ -119,8 +119,8 @@ class InputPinner {
     const auto refuse = [&](std::string why) {
       throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
                                                 .where = fmt::format("input '{}'", name),
-                                                .expected = "sizes that are known once --dims and --values are",
-                                                .next = "name its sizes in --dims"});
+                                                .expected = "sizes that are known once --sizes and --values are",
+                                                .next = "name its sizes in --sizes"});
     };
     if (!fact.has_rank()) refuse("the rank is not known");
     std::vector<int64_t> dims;

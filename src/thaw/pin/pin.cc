@@ -66,7 +66,7 @@ void require_runnable(const ir::Model& model, const infer::Result& facts, size_t
               {.what = fmt::format("the model cannot run at these sizes: {}", problem.message),
                .where = fmt::format("{}: {}", model.path.string(), problem.node->describe()),
                .expected = "sizes that its nodes take",
-               .next = "`thaw check --dims` says which do"});
+               .next = "`thaw check --sizes` says which do"});
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ std::unordered_set<std::string> names_of(const ir::Model& model) {
               {.what = fmt::format("the model has no node '{}'{}", name, did_you_mean(name, known)),
                .where = "the plan",
                .expected = "the name of a node, or of its first output where it has none",
-               .next = "`thaw inspect --values` lists what nodes make"});
+               .next = "`thaw inspect --tensors` lists what nodes make"});
 }
 
 bool fits(const std::string& pattern, const ir::Node& node) {
@@ -151,7 +151,7 @@ Precisions::Precisions(const ir::Model& before, const ir::Model& model, const Co
     throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("no node fits '{}'", pattern),
                                               .where = "what is to be kept",
                                               .expected = "a pattern of node names or operators, such as '*lm_head*'",
-                                              .next = "`thaw inspect --values` lists what nodes make"});
+                                              .next = "`thaw inspect --tensors` lists what nodes make"});
   }
 }
 

@@ -102,7 +102,7 @@ std::string to_text(const BatchReport& report, const TextOptions&) {
   text += rewrite::describe_taken_weights(report.default_weights);
   if (report.accepted()) return text + report::written_text(report.files);
   if (!report.as_written.is_refused() && confirm::all_agree(report.checks))
-    return text + "nothing was written: give what runs with --values or --sample, or --no-check to write it unproven\n";
+    return text + "nothing was written: give what runs with --values or --sizes, or --no-check to write it unproven\n";
   return text + "nothing was written\n";
 }
 

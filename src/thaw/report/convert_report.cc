@@ -117,10 +117,10 @@ void add_costs(HtmlPage& page, const ConvertReport& report, FedFrom from) {
 
 std::string to_text(const ConvertReport& report, const TextOptions& how) {
   std::string text = report::before_after_text(report::before_after(report));
-  text += report::groups_text("converted", report::reasons(report.changed), how.all, "--explain");
+  text += report::groups_text("converted", report::reasons(report.changed), how.all, "--all");
   if (!report.already.empty())
-    text += report::groups_text("already", report::reasons(report.already), how.all, "--explain");
-  if (!report.left.empty()) text += report::groups_text("kept", report::reasons(report.left), how.all, "--explain");
+    text += report::groups_text("already", report::reasons(report.already), how.all, "--all");
+  if (!report.left.empty()) text += report::groups_text("kept", report::reasons(report.left), how.all, "--all");
   if (report.method && !report.changed.empty()) text += fmt::format("codes in blocks by {}\n", word_of(*report.method));
   for (const FedFrom from : kAllFed) text += costs_text(report, from);
   text += prefixed("warning", report.warnings);
@@ -128,7 +128,7 @@ std::string to_text(const ConvertReport& report, const TextOptions& how) {
   text += report::uncompared_text(report.uncompared);
   text += report::as_written_text(report.as_written);
   text += prefixed("DirectML does not take", report.untaken);
-  if (!report.files.empty()) return text + report::written_text(report.files);
+  if (report.accepted()) return text + report::written_text(report.files);
   if (report.failures.empty() && !report.as_written.is_refused())
     text += "feed it with --data or --values, where the model does not run on what is drawn; or say --no-check\n";
   return text + "nothing was written\n";

@@ -178,7 +178,8 @@ std::string to_html(const LiftReport& report) {
   if (!report.unexplained.empty()) {
     page.heading("Not explained");
     page.sentence(
-        "What may help: the values of integer inputs (--values), an input that the exporter took out (--add-input), a "
+        "What may help: the values of integer inputs (--trace-values), an input that the exporter took out "
+        "(--add-input), a "
         "trace "
         "at another size. --keep-static leaves a constant as it is in the first trace.");
     add_solved(page, report, "why", report.unexplained);

@@ -33,6 +33,7 @@ std::string_view word_of_result(bool is_accepted, const Files& files) {
 }
 
 std::string written_text(const Files& files) {
+  if (files.empty()) return "dry run; nothing was written\n";
   std::string text;
   for (const std::filesystem::path& path : files) text += fmt::format("wrote {}\n", printable(path.string()));
   return text;

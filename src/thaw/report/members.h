@@ -25,7 +25,7 @@ void write_output_member(JsonWriter& json, const Files& files);
 void write_files_member(JsonWriter& json, const Files& files);
 std::string_view word_of_result(bool is_accepted,
                                 const Files& files);  // "written", "not written"; of none to write, "accepted"
-std::string written_text(const Files& files);         // "wrote out.onnx", a line each
+std::string written_text(const Files& files);         // "wrote out.onnx", a line each; of none that it was a dry run
 
 // "as_written": the outcome in a word, and why; lines of text, a sentence of a page, where there is something to say.
 void write_as_written(JsonWriter& json, const AsWritten& as_written);

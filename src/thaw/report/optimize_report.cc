@@ -108,17 +108,17 @@ std::string to_text(const OptimizeReport& report, const TextOptions& how) {
   if (report.moved_before && report.moved_after) text += moved_text(report);
   if (report.modified()) {
     const std::vector<report::NoteView> notes = changes_by_kind(report, how.all);
-    text += how.all ? report::notes_text("changed", notes, true)
-                    : report::groups_text("changed", notes, false, "--explain");
+    text +=
+        how.all ? report::notes_text("changed", notes, true) : report::groups_text("changed", notes, false, "--all");
   }
-  if (how.all && !report.left.empty()) text += report::notes_text("not fused", report::reasons(report.left), true);
+  if (how.explain && !report.left.empty()) text += report::notes_text("not fused", report::reasons(report.left), true);
   if (!report.left_out.empty()) text += report::notes_text("passes left out", left_out(report), true);
   if (report.replaceable_weights > 0) text += rewrite::describe_replaceable(report.replaceable_weights) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.uncompared);
   if (!report.untaken.empty())
-    text += report::notes_text(std::string(title_of(report.target)) + " does not take", untaken(report), how.all,
-                               "--explain");
+    text +=
+        report::notes_text(std::string(title_of(report.target)) + " does not take", untaken(report), how.all, "--all");
   else if (report.target == OptimizeTarget::kDirectml)
     text += "DirectML takes all of it\n";
   text += report::as_written_text(report.as_written);

@@ -27,7 +27,7 @@ void Verifier::run_against_file(const std::filesystem::path& path, const std::st
   if (options_.how.per_sample || !sweep_.empty()) {
     throw Error(ErrorCode::kInvalidArgument, {.what = "a reference file has its own sizes",
                                               .where = path.string(),
-                                              .expected = "neither --sweep nor --per-sample"});
+                                              .expected = "neither --sizes nor --per-sample"});
   }
   std::vector<std::string> outputs;
   std::vector<std::string> names;  // as they stand in the file

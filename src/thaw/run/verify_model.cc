@@ -155,7 +155,7 @@ void Verifier::run_default_points(const Feeder& feeder) {
                 {.what = "no size was found at which the reference runs; the last was " + failure_,
                  .where = options_.reference.string(),
                  .expected = "sizes that the reference takes",
-                 .next = "give some with --sizes or --sweep, and values such as --values 'grid_thw=1,8,12'"});
+                 .next = "give some with --sizes, and values such as --values 'grid_thw=1,8,12'"});
   }
 }
 

@@ -12,12 +12,15 @@
 #include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/remove_unused.h"
 #include "thaw/split/cut_points.h"
+#include "thaw/split/named_tensor.h"
 
 namespace thaw::splitting {
 namespace {
 
+constexpr std::string_view kNarrow = "`thaw split` without --at lists narrow places";
+
 [[noreturn]] void refuse(const ir::Model& model, const std::string& tensor, std::string_view why,
-                         std::string_view next = "`thaw split` without --at lists narrow places") {
+                         std::string_view next = kNarrow) {
   throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("'{}' {}", tensor, why),
                                             .where = model.path.string(),
                                             .expected = "a tensor that a node of the main graph makes from the inputs",
@@ -36,8 +39,9 @@ Cut cut_at(const ir::Model& model, const ir::Model& used, const Passings& passin
            const std::vector<std::string>& names) {
   Cut cut;
   for (const std::string& name : names) {
-    const ir::Value* value = used.graph->find(name);
-    if (!value) refuse(model, name, model.graph->find(name) ? "leads to no output" : "is no tensor of the main graph");
+    const std::string& tensor = named_tensor(model, name, kNarrow)->name();
+    const ir::Value* value = used.graph->find(tensor);
+    if (!value) refuse(model, tensor, "leads to no output");
     if (value->is_input()) refuse(model, name, "is an input");
     if (passings.of(value) == Passing::kConstant) refuse(model, name, "is a constant");
     if (std::ranges::find(cut, value) == cut.end()) cut.push_back(value);

@@ -17,7 +17,7 @@ CheckReport check(const Model& model, const CheckOptions& options) {
   if (options.run && options.dims.empty())
     throw Error(ErrorCode::kInvalidArgument, {.what = "there are no sizes to run at",
                                               .where = "--run",
-                                              .expected = "--dims too, such as --dims n=1..8,h=64..1024:32"});
+                                              .expected = "--sizes too, such as --sizes n=1..8,h=64..1024:32"});
   const CallClock clock;
   const ir::Model& given = ModelAccess::begin(model);
   CheckReport report = checking::check(given, options);

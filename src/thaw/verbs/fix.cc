@@ -73,7 +73,7 @@ SizesAt sizes_by_name(const ir::Model& model, const SizesAt& at) {
     if (named.emplace(is_axis ? found->text : name, values).second) continue;
     throw Error(
         ErrorCode::kInvalidArgument,
-        {.what = fmt::format("'{}' is given twice", name), .where = "--at", .expected = "one number for each size"});
+        {.what = fmt::format("'{}' is given twice", name), .where = "--sizes", .expected = "one number for each size"});
   }
   return named;
 }

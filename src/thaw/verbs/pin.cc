@@ -39,10 +39,11 @@ bool has_fixed_inputs(const ir::Model& model) {
 // A model without free sizes may be meant as it is: what follows from them is folded.
 void require_something_to_pin(const PinOptions& how, const ir::Model& model) {
   if (!how.sizes.empty() || !how.values.values.empty() || !how.values.arrays.empty() || has_fixed_inputs(model)) return;
-  throw Error(ErrorCode::kInvalidArgument, {.what = "nothing to pin is given",
-                                            .where = "thaw pin",
-                                            .expected = "--dims 'height=336,width=336', or --values 'grid_thw=1,24,24'",
-                                            .next = "`thaw inspect` lists the inputs and their sizes"});
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = "nothing to pin is given",
+               .where = "thaw pin",
+               .expected = "--sizes 'height=336,width=336', or --values 'grid_thw=1,24,24'",
+               .next = "`thaw inspect` lists the inputs and their sizes"});
 }
 
 PinnedOne pin_unchecked(const ir::Model& original, const PinOptions& options) {
@@ -94,7 +95,7 @@ std::vector<std::filesystem::path> paths_of(const std::vector<PinOptions>& optio
       for (const auto& [name, number] : how.sizes)
         sizes += fmt::format("{}{}={}", sizes.empty() ? "" : ",", name, number);
       throw Error(ErrorCode::kInvalidArgument,
-                  {.what = "two --dims ask for the same sizes", .where = sizes, .expected = "other sizes in each"});
+                  {.what = "two --sizes ask for the same sizes", .where = sizes, .expected = "other sizes in each"});
     }
     paths.push_back(path);
   }

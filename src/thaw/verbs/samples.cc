@@ -44,7 +44,7 @@ std::optional<ImageSize> image_size(std::string_view text) {
 
 void set_size(InputsOptions& options, const std::string& text) {
   options.size = image_size(text);
-  if (!options.size) refuse_value("--size", text, "a number of pixels, or WxH");
+  if (!options.size) refuse_value("--image-size", text, "a number of pixels, or WxH");
 }
 
 void set_resize(InputsOptions& inputs, const std::string& text) {
@@ -110,47 +110,46 @@ T choice_of(std::string_view option, const std::string& text,
   refuse_value(option, text, fmt::format("{}", fmt::join(known, "|")), did_you_mean(text, known));
 }
 
-constexpr FeedWord kFeedWords[] = {
-    {"--for", "FOLDER", "a checkpoint's folder, or qwen2_vl, qwen2_5_vl, qwen3_vl, phi4_mm, qwen3_asr",
+constexpr PreprocessingWord kPreprocessing[] = {
+    {"--for", "FOLDER", "a checkpoint's folder or its family: qwen2_vl, qwen2_5_vl, qwen3_vl, phi4_mm, qwen3_asr",
      [](InputsOptions& o, const std::string& text) { o.preset = text; }},
-    {"--size", "N|WxH", "Qwen: this size, instead of one that follows from the image's", set_size},
-    {"--min-pixels", "N", "Qwen: the least pixels, instead of the checkpoint's",
+    {"--image-size", "N|WxH", "Qwen: resize to this size, not to one computed from the image's", set_size},
+    {"--min-pixels", "N", "Qwen: at least this many pixels (the checkpoint's)",
      [](InputsOptions& o, const std::string& text) { o.min_pixels = pixels_of("--min-pixels", text); }},
-    {"--max-pixels", "N", "Qwen: the most pixels, instead of the checkpoint's",
+    {"--max-pixels", "N", "Qwen: at most this many pixels (the checkpoint's)",
      [](InputsOptions& o, const std::string& text) { o.max_pixels = pixels_of("--max-pixels", text); }},
-    {"--resampler", "pillow|torch|opencv",
-     "whose arithmetic resizes images; opencv: any image model (pillow; for phi4_mm torch)",
+    {"--resampler", "pillow|torch|opencv", "resize as this library does (pillow; phi4_mm: torch)",
      [](InputsOptions& o, const std::string& text) {
        o.resampler = choice_of<Resampler>(
            "--resampler", text,
            {{"pillow", Resampler::kPillow}, {"torch", Resampler::kTorch}, {"opencv", Resampler::kOpenCv}});
      }},
-    {"--no-upright", "", "leave photographs as the camera was held",
+    {"--no-upright", "", "do not rotate photographs by their EXIF orientation",
      [](InputsOptions& o, const std::string&) { o.upright = false; }},
-    {"--input", "NAME", "any image model: which input, where several may be images",
+    {"--image-input", "NAME", "the input that takes the image, where several may",
      [](InputsOptions& o, const std::string& text) { o.image_model.input = text; }},
-    {"--resize", "SPEC", "any image model: WxH, letterbox:WxH, height:H or keep", set_resize},
-    {"--place", "center|corner", "where an image stands in its letterbox (center)",
+    {"--resize", "SPEC", "WxH, letterbox:WxH, height:H or keep (the model's size)", set_resize},
+    {"--place", "center|corner", "where the image is in its letterbox (center)",
      [](InputsOptions& o, const std::string& text) {
        o.image_model.is_centered = choice_of<bool>("--place", text, {{"center", true}, {"corner", false}});
      }},
-    {"--border", "0..255", "the samples of a letterbox's border (114)",
+    {"--border", "0..255", "the value of a letterbox's border (114)",
      [](InputsOptions& o, const std::string& text) {
        const std::optional<int64_t> border = text == "0" ? 0 : whole_number(text);
        if (!border || *border > 255) refuse_value("--border", text, "a number from 0 to 255");
        o.image_model.border = static_cast<int>(*border);
      }},
-    {"--scale", "A", "samples are pixel * scale first (1/255; for inputs of integers 1)",
+    {"--scale", "A", "first multiply pixels by this (1/255; integer inputs: 1)",
      [](InputsOptions& o, const std::string& text) { o.image_model.scale = number_of("--scale", text); }},
-    {"--mean", "A,B,C", "then this is taken off, one number or one a channel (0)",
+    {"--mean", "A,B,C", "then subtract this: one number, or one for each channel (0)",
      [](InputsOptions& o, const std::string& text) { o.image_model.mean = numbers_of("--mean", text); }},
-    {"--std", "A,B,C", "then they are divided by this (1)",
+    {"--std", "A,B,C", "then divide by this: one number, or one for each channel (1)",
      [](InputsOptions& o, const std::string& text) {
        o.image_model.std = numbers_of("--std", text);
        for (const double number : o.image_model.std)
          if (!(number > 0)) refuse_value("--std", text, "numbers above 0");
      }},
-    {"--layout", "nchw|nhwc", "the order of axes (as the model's input says)",
+    {"--layout", "nchw|nhwc", "the order of axes (the model's)",
      [](InputsOptions& o, const std::string& text) {
        o.image_model.channels_last = choice_of<bool>("--layout", text, {{"nchw", false}, {"nhwc", true}});
      }},
@@ -158,7 +157,7 @@ constexpr FeedWord kFeedWords[] = {
      [](InputsOptions& o, const std::string& text) {
        o.image_model.bgr = choice_of<bool>("--channels", text, {{"rgb", false}, {"bgr", true}});
      }},
-    {"--filter", "bilinear|bicubic", "what resizes (bilinear)",
+    {"--filter", "bilinear|bicubic", "the resize filter (bilinear)",
      [](InputsOptions& o, const std::string& text) {
        o.image_model.bilinear = choice_of<bool>("--filter", text, {{"bilinear", true}, {"bicubic", false}});
      }},
@@ -173,17 +172,20 @@ bool has_archives(const std::filesystem::path& path) {
 
 void set_word(const std::string& word, InputsOptions& options) {
   const size_t equals = word.find('=');
-  const auto known = std::ranges::find(kFeedWords, std::string_view(word).substr(0, equals), &FeedWord::name);
-  if (known == std::end(kFeedWords) || known->type.empty() != (equals == std::string::npos))
+  std::string_view name = std::string_view(word).substr(0, equals);
+  if (name == "--input") name = "--image-input";
+  if (name == "--size") name = "--image-size";
+  const auto known = std::ranges::find(kPreprocessing, name, &PreprocessingWord::name);
+  if (known == std::end(kPreprocessing) || known->type.empty() != (equals == std::string::npos))
     throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("'{}' is none of them", word)});
   known->set(options, equals == std::string::npos ? std::string() : word.substr(equals + 1));
 }
 
 }  // namespace
 
-std::span<const FeedWord> feed_words() { return kFeedWords; }
+std::span<const PreprocessingWord> preprocessing_words() { return kPreprocessing; }
 
-InputsOptions parse_feed_words(std::span<const std::string> words) {
+InputsOptions parse_preprocessing(std::span<const std::string> words) {
   InputsOptions options;
   try {
     for (const std::string& word : words) set_word(word, options);
@@ -199,7 +201,7 @@ InputsOptions parse_feed_words(std::span<const std::string> words) {
 quantizing::Samples open_samples(const std::filesystem::path& data, std::span<const std::string> words,
                                  const ir::Model& model) {
   if (words.empty()) return quantizing::Samples(data, model);
-  return quantizing::Samples(std::make_shared<media::FileSamples>(data, parse_feed_words(words), model));
+  return quantizing::Samples(std::make_shared<media::FileSamples>(data, parse_preprocessing(words), model));
 }
 
 quantizing::Samples open_reported(const std::filesystem::path& data, std::span<const std::string> words,

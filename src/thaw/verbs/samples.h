@@ -14,7 +14,7 @@
 namespace thaw::verbs {
 
 // An option of `thaw inputs` that says how images and recordings become what a model is fed, apart from which they are.
-struct FeedWord {
+struct PreprocessingWord {
   std::string_view name;  // "--resize"
   std::string_view type;  // of its value, as `--help` shows it: "WxH", "center|corner"; empty: it has none
   std::string_view help;
@@ -22,10 +22,10 @@ struct FeedWord {
   void (*set)(InputsOptions& options, const std::string& text);
 };
 
-std::span<const FeedWord> feed_words();
+std::span<const PreprocessingWord> preprocessing_words();
 
-// "--resize=height:48", "--no-upright": as reports have them. Throws thaw::Error (kInvalidFile) for other words.
-InputsOptions parse_feed_words(std::span<const std::string> words);
+// "--resize=height:48", "--no-upright": as reports have them, those of 0.2 and before with former names. Throws thaw::Error (kInvalidFile) for other words.
+InputsOptions parse_preprocessing(std::span<const std::string> words);
 
 // The files of a path as samples of the model: made as the words say, or .npz files where there are none.
 quantizing::Samples open_samples(const std::filesystem::path& data, std::span<const std::string> words,

@@ -12,6 +12,7 @@
 #include "thaw/optimize/optimize.h"
 #include "thaw/report/printable.h"
 #include "thaw/rewrite/same_noise.h"
+#include "thaw/split/cut_off.h"
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/feeds.h"
 #include "thaw/verbs/output.h"
@@ -71,6 +72,30 @@ verbs::Published write_parts(const std::vector<ir::Model*>& parts, const Output&
   return verbs::publish_together(parts, paths, together, trial);
 }
 
+// The part before the tensors that the model is to end at.
+Split cut_off(const ir::Model& whole, const SplitOptions& options, const FeedOptions& feeds, const Output& output) {
+  if (!options.at.empty())
+    throw Error(ErrorCode::kInvalidArgument, {.what = "outputs and cuts are both given",
+                                              .where = "split",
+                                              .expected = "one of the two",
+                                              .next = "leave one out"});
+  splitting::CutOff made = splitting::cut_off(whole, options.outputs);
+  verbs::require_output(whole, output);
+  verbs::require_renames(*made.model, output);
+  Split result;
+  SplitReport& report = result.report;
+  report.model = whole.path.string();
+  report.is_checked = options.check;
+  std::vector<splitting::Part> parts(1);
+  parts.front() = {.model = std::move(made.model), .outputs = std::move(made.outputs)};
+  report.parts.push_back(summed_up(parts.front()));
+  if (options.check) check_parts(parts, *made.reference, feeds, report);
+  ir::Model& part = *parts.front().model;
+  if (report.accepted()) verbs::publish(part, output, {.original = &whole, .is_checked = options.check}).tell(report);
+  result.parts.push_back(ModelAccess::make(std::move(parts.front().model)));
+  return result;
+}
+
 }  // namespace
 
 bool SplitReport::accepted() const {
@@ -81,6 +106,7 @@ Split split(const Model& model, const SplitOptions& options, const Output& outpu
   const CallClock clock;
   const ir::Model& whole = ModelAccess::begin(model);
   const FeedOptions feeds = verbs::with_files(options.feeds, whole);
+  if (!options.outputs.empty()) return cut_off(whole, options, feeds, output);
   splitting::Result divided = splitting::split(whole, options);
   const std::vector<ir::Model*> parts = models_of(divided.parts);
   require_no_more(output.path, parts.size());

@@ -1,8 +1,10 @@
 #include "thaw/verbs/texts.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/core/error.h"
 #include "thaw/dim/text/range_spec.h"
@@ -20,7 +22,86 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? std::string() : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
+constexpr size_t kMostPoints = 64;    // of models that are asked for
+constexpr size_t kMostGroups = 4096;  // of sizes to run at
+
+[[noreturn]] void refuse_points(std::string what, const std::string& option) {
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = std::move(what),
+               .where = option,
+               .expected = "numbers, such as 'h=320|640,w=480' or 'h=320,w=480; h=640,w=960'",
+               .next = {}});
+}
+
+// "h=320|640", "h=320..640:160".
+std::vector<int64_t> values_of(const dim::SpecEntry& entry, const std::string& option) {
+  if (!entry.is_range()) refuse_points(fmt::format("'{}' is no list of numbers", dim::to_string(entry)), option);
+  std::vector<int64_t> values;
+  for (const dim::Range& range : entry.ranges) {
+    if (range.count().value_or(kMostPoints + 1) > kMostPoints)
+      refuse_points(fmt::format("'{}' names more than {} sizes", entry.name, kMostPoints), option);
+    for (uint64_t i = 0; i < *range.count(); ++i) values.push_back(range.first + static_cast<int64_t>(i) * range.step);
+  }
+  return values;
+}
+
+void add_points(const dim::SpecGroup& group, const std::string& option, std::vector<NamedSizes>& points) {
+  std::vector<NamedSizes> found(1);
+  for (const dim::SpecEntry& entry : group) {
+    std::vector<NamedSizes> longer;
+    for (const NamedSizes& point : found) {
+      for (const int64_t value : values_of(entry, option)) {
+        longer.push_back(point);
+        longer.back().emplace_back(entry.name, value);
+        if (points.size() + longer.size() > kMostPoints)
+          refuse_points(fmt::format("more than {} points are asked for", kMostPoints), option);
+      }
+    }
+    found = std::move(longer);
+  }
+  points.insert(points.end(), found.begin(), found.end());
+}
+
+std::string text_of(const dim::SpecGroup& group) {
+  std::vector<std::string> entries;
+  for (const dim::SpecEntry& entry : group) entries.push_back(dim::to_string(entry));
+  return fmt::format("{}", fmt::join(entries, ","));
+}
+
+bool has_one_value(const dim::SpecEntry& entry) {
+  return !entry.is_relation() && entry.ranges.size() == 1 && entry.ranges.front().is_single();
+}
+
 }  // namespace
+
+std::vector<NamedSizes> parse_points(std::span<const std::string> texts, const std::string& option) {
+  std::vector<NamedSizes> points;
+  for (const std::string& text : texts)
+    for (const dim::SpecGroup& group : dim::parse_range_spec(text)) add_points(group, option, points);
+  if (points.empty()) points.emplace_back();
+  return points;
+}
+
+void add_sizes(std::span<const std::string> texts, VerifyOptions& options) {
+  std::vector<std::string> groups;  // each of one text with each of the others
+  for (const std::string& text : texts) {
+    std::vector<std::string> longer;
+    for (const dim::SpecGroup& group : dim::parse_range_spec(text)) {
+      if (groups.empty()) longer.push_back(text_of(group));
+      for (const std::string& before : groups) longer.push_back(fmt::format("{},{}", before, text_of(group)));
+      if (longer.size() > kMostGroups)
+        refuse_points(fmt::format("more than {} sets are asked for", kMostGroups), "--sizes");
+    }
+    groups = std::move(longer);
+  }
+  if (groups.empty()) return;
+  const std::string whole = fmt::format("{}", fmt::join(groups, ";"));
+  const std::vector<dim::SpecGroup> read = dim::parse_range_spec(whole);
+  if (read.size() == 1 && std::ranges::all_of(read.front(), has_one_value))
+    options.sizes = parse_sizes(whole, "--sizes");
+  else
+    options.sweep = whole;
+}
 
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;

@@ -11,6 +11,7 @@
 #include "thaw/fix.h"
 #include "thaw/model.h"
 #include "thaw/run.h"
+#include "thaw/verify.h"
 
 namespace thaw::verbs {
 
@@ -19,6 +20,14 @@ std::vector<std::string> split_at_commas(const std::string& text);
 
 // "h=640,w=480"; none for an empty text. Throws thaw::Error for ranges and expressions; `option` is for its message.
 NamedSizes parse_sizes(const std::string& text, const std::string& option);
+
+// The points of several such texts, each of which may also name several: "h=320|640,w=320|640" (each with each),
+// "h=320,w=480; h=640,w=960", "h=320..640:160". One without sizes where there is no text. Throws thaw::Error for expressions, ranges
+// without an end and more points than anybody means.
+std::vector<NamedSizes> parse_points(std::span<const std::string> texts, const std::string& option);
+
+// What `verify --sizes` says, all texts together: sizes with one value hold at every point that is chosen, others are swept.
+void add_sizes(std::span<const std::string> texts, VerifyOptions& options);
 
 // Each text is "SIZE=NAME", several separated by ',': "input.1_dim2=height,input.1[3]=width". Throws thaw::Error for others, and
 // for names that are none in the grammar of sizes.

@@ -20,7 +20,7 @@ constexpr size_t kMostValues = 64;  // of an input that is a list of sizes rathe
 
 [[noreturn]] void refuse_at(std::string what, std::string expected, std::string next = {}) {
   throw Error(ErrorCode::kInvalidArgument,
-              {.what = std::move(what), .where = "--at", .expected = std::move(expected), .next = std::move(next)});
+              {.what = std::move(what), .where = "--sizes", .expected = std::move(expected), .next = std::move(next)});
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -38,7 +38,7 @@ int64_t number_of(std::string_view text, const std::string& whole) {
 
 std::string case_text(const Case& one) { return one.name.empty() ? "the case" : fmt::format("case '{}'", one.name); }
 
-// An integer input whose values are sizes, and which of its elements --at tells.
+// An integer input whose values are sizes, and which of its elements --values tells.
 struct ValueInput {
   std::string name;
   std::map<int64_t, int64_t> at;  // by element
@@ -309,7 +309,7 @@ class SizeFinder {
   void require_other_sizes() const {
     if (std::none_of(out_.sizes.begin(), out_.sizes.end(), [](const Size& s) { return s.at.has_value(); }))
       refuse_at("no size at the export is known", "the sizes that the model was exported at",
-                "give them: --at 'grid_thw=1,22,30'");
+                "give them: --values 'grid_thw=1,22,30'");
     for (const Size& size : out_.sizes) {
       if (size.at && std::any_of(size.by_case.begin(), size.by_case.end(), [&](int64_t v) { return v != *size.at; }))
         return;

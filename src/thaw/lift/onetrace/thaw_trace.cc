@@ -24,7 +24,7 @@ void report_sizes(const Sizes& sizes, FixReferenceReport& report) {
     report.sizes.push_back(std::move(entry));
     if (!size.at)
       report.notes.push_back(fmt::format(
-          "what '{}' was at the export is not known: no constant is taken for it (--at says it)", size.name));
+          "what '{}' was at the export is not known: no constant is taken for it (--sizes says it)", size.name));
   }
   report.notes.insert(report.notes.end(), sizes.left_out.begin(), sizes.left_out.end());
   if (!sizes.at_case)
@@ -42,10 +42,10 @@ bool is_right_at_export(const ir::Model& model, const Sizes& sizes, const FixRef
   const CaseResult result = compare_case(session, one.feeds, one.outputs, options.tolerance);
   if (result.agrees) return true;
   report.cases.push_back(reported(one.name, sizes_of_case(sizes, *sizes.at_case), result));
-  report.left.push_back(
-      {.where = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name),
-       .message = "the model as it is does not give the reference's numbers at the sizes of --at: the reference "
-                  "is another model's, or the export was at other sizes"});
+  report.left.push_back({.where = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name),
+                         .message = "the model as it is does not give the reference's numbers at the sizes of --sizes "
+                                    "and --values: the reference "
+                                    "is another model's, or the export was at other sizes"});
   return false;
 }
 

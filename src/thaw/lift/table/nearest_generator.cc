@@ -72,7 +72,7 @@ std::string nearest_of(const RowTable& table) {
     return text +
            "; where its rows are the cells of a grid (patches), no input tells the grid's sides: give grid_thw's "
            "values "
-           "in each trace (--values), and bring it back where the exporter took it out (--add-input "
+           "in each trace (--trace-values), and bring it back where the exporter took it out (--add-input "
            "'grid_thw:int64[1,3]')";
   text += fmt::format(
       "; {} numbers a row look learned, and interpolated before the export: give a trace at the size that they were "
