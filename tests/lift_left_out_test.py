@@ -312,7 +312,7 @@ def test_the_way_out_is_said_where_no_input_tells_the_grid(thaw, save, tmp_path)
         paths.append(save(net.model([h * w, 12], net.add("Add", "x", net.constant(table[:h, :w].reshape(-1, 12)))),
                           f"trace_{h}x{w}"))
     run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
-    assert "--values" in run.stdout and "--add-input 'grid_thw:int64[1,3]'" in run.stdout
+    assert "--trace-values" in run.stdout and "--add-input 'grid_thw:int64[1,3]'" in run.stdout
 
 
 def test_values_of_what_is_no_input_are_an_error(thaw, save, tmp_path):

@@ -161,7 +161,7 @@ def test_sizes_that_are_given_hold_in_a_sweep(thaw, save):
     assert [(p["sizes"]["past_length"], p["sizes"]["b"]) for p in report["points"]] == [(0, 2), (3, 2), (9, 2)]
     assert all(p["status"] == "agrees" for p in report["points"])
     message = thaw.error("verify", path, "--against", path, "--sizes", "b=2", "--sizes", "b=2|3")
-    assert "'b'" in message
+    assert "'b=2|3'" in message and "twice" in message
     assert "'nothing'" in thaw.error("verify", path, "--against", path, "--sizes", "nothing=2")
 
 

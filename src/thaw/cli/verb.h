@@ -10,9 +10,14 @@
 //
 //   Action define_show(Options& options) {
 //     auto arguments = std::make_shared<ShowArguments>();
+//     options.use("Use it to …");                    // the second line of --help
 //     add_model(options, arguments->model);
+//     options.heading("Sizes");                      // of the options that follow
+//     options.value("--sizes", arguments->sizes, "SPEC", "…");
 //     add_format(options, arguments->format);
-//     options.examples("thaw show model.onnx");      // shown by --help
+//     options.renamed("--dims", "--sizes");          // read until 0.4, with a warning
+//     options.common({"--sizes"});                   // what -h shows
+//     options.examples(…);                           // three calls
 //     return [arguments] { return show(*arguments); };
 //   }
 //
