@@ -34,7 +34,7 @@ struct CheckOptions {
   // Codes, or what they begin with ("THAW03"). Where both name a rule the longer one counts, and of equals `ignore`.
   std::vector<std::string> only;    // of the rules to go by; empty: all
   std::vector<std::string> ignore;  // to leave out
-  // Sizes to prove the model over, as in `thaw check --dims`: "n=1..8,h=64..1024:32", names as `thaw inspect` prints
+  // Sizes to prove the model over, as in `thaw check --sizes`: "n=1..8,h=64..1024:32", names as `thaw inspect` prints
   // them, "<input>_dim<axis>" also for a dim that is declared as a number. Empty: no proof is asked for.
   std::string dims = {};
   // What the model is to run on: "ort", "directml", … (docs/targets.md). Empty: the rules of targets have nothing to

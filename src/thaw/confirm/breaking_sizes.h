@@ -15,7 +15,7 @@ struct Confirmation {
 };
 
 // For each finding that names sizes that break the model: runs it there in ONNX Runtime, on drawn inputs, and adds what
-// came of it to the finding's details; a finding at whose sizes it runs is a note. Input dims that --dims gives a range are taken as free, whatever the file
+// came of it to the finding's details; a finding at whose sizes it runs is a note. Input dims that --sizes gives a range are taken as free, whatever the file
 // declares. The model is changed: its declared inner sizes are dropped, so that what fails is the computation.
 Confirmation run_at_breaking_sizes(ir::Model& model, std::span<Finding> findings, const dim::SpecGroup& dims,
                                    const FeedOptions& feeds);

@@ -1,5 +1,5 @@
 // What a model says of the sizes and values of its inputs that their declarations cannot: `num_patches` is the sum of the
-// products of `grid_thw`'s rows. It stands in the model's metadata, in the grammar of `check --dims`
+// products of `grid_thw`'s rows. It stands in the model's metadata, in the grammar of `check --sizes`
 // (dim/text/range_spec.h), under one key; `build` and `lift` write what they know, and `check` goes by it
 // (docs/metadata.md).
 #pragma once

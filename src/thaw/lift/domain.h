@@ -48,7 +48,7 @@ struct Domain {
   bool is_everything() const { return congruences.empty() && multiples.empty() && squares.empty() && fixed.empty(); }
   // "known for multiples of 16; one trace at another size tells the rest", by size.
   std::vector<Note> notes() const;
-  // In the grammar of `check --dims`, as far as that says it; relations: what is not of one size.
+  // In the grammar of `check --sizes`, as far as that says it; relations: what is not of one size.
   std::vector<std::string> relations() const;
   std::string text() const;
 };

@@ -1,4 +1,4 @@
-// The proof of `check --dims` over what a lifted model is known for. Internal to lift/.
+// The proof of `check --sizes` over what a lifted model is known for. Internal to lift/.
 //
 // Some sizes that no trace has are drawn (contradictions.h); what breaks at few of them is met by chance. The proof goes over all
 // that lie between the traces' and are of the domain, and what it finds broken is computed once more at those very sizes.

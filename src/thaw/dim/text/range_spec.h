@@ -1,4 +1,4 @@
-// The text in which sizes are given on the command line: `check --dims` and `verify --sweep` share it.
+// The text in which sizes are given on the command line, `--sizes`.
 //
 //   spec   = group {";" group}                           groups beside each other: "h=320,w=256; h=640,w=480"
 //   group  = entry {"," entry}                           each value with each: "h=320|640,w=256|448"
@@ -9,8 +9,8 @@
 //   relation = expression ("<=" | ">=" | "==") expression  "h*w<=4096"
 //
 // A name is a symbol of the model as `thaw inspect` prints it: a declared dim, "<input>_dim<axis>", or an element
-// "NAME[i]" of an integer input, or, for check --dims, a column "NAME[:,j]" of one. What is not a list of integers and
-// ranges is an expression in the grammar of text.h over other names of the group; for check --dims, also over sums of rows,
+// "NAME[i]" of an integer input, or, for check --sizes, a column "NAME[:,j]" of one. What is not a list of integers and
+// ranges is an expression in the grammar of text.h over other names of the group; for check --sizes, also over sums of rows,
 // "sum(grid[:,0]*grid[:,1])". Spaces around separators do not
 // count. A comma or semicolon inside parentheses does not separate.
 #pragma once

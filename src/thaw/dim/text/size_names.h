@@ -1,4 +1,4 @@
-// What a name in sizes means, wherever sizes are given: --dims, --sweep, --sizes, --set, --sample, --rename.
+// What a name in sizes means, wherever sizes are given: --sizes, --rename.
 //
 //   name = symbol              a declared dim, or "<input>_dim<axis>" for one without a name
 //        | INPUT "_dim" axis   the size of that axis, also where it has a name or is a number
@@ -44,7 +44,7 @@ class SizeNames {
   SizeNames(const Scope& scope, std::vector<InputSizes> inputs);
 
   std::optional<SizeName> find(std::string_view name) const;
-  // Throws thaw::Error with the nearest name where there is none of that name; `where` is for its message: "--dims".
+  // Throws thaw::Error with the nearest name where there is none of that name; `where` is for its message: "--sizes".
   SizeName require(std::string_view name, std::string_view where) const;
   [[noreturn]] void refuse(std::string_view name, std::string_view where) const;
 

@@ -47,7 +47,7 @@ class Context : public NodeView {
   // Whether it is: by its own range, by what nodes before this one imply, or as the size of an axis of what one of them gives. A
   // run that has come here has passed them, so that nothing needs to be stated anew.
   virtual bool holds_at_least(dim::Dim d, int64_t bound) const = 0;
-  // What must hold of the numbers that an operand holds (needs.h): asked for by `check --dims` alone, as most of it says nothing of
+  // What must hold of the numbers that an operand holds (needs.h): asked for by `check --sizes` alone, as most of it says nothing of
   // where a size was frozen.
   virtual bool wants_values() const { return false; }
   // Between what the elements of an operand of integers lie; nullopt where that is not known.

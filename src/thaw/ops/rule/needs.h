@@ -1,5 +1,5 @@
 // What an operator needs of the numbers in its operands for a node to run: indices within their axis, divisors that are not 0, steps,
-// axes, lengths (Operator::needs). `check --dims` asks; what is not known to hold is open, and never counted as proven.
+// axes, lengths (Operator::needs). `check --sizes` asks; what is not known to hold is open, and never counted as proven.
 //
 // Nothing is asked of what is only computed with: an entry whose operands hold nothing else has nothing to say, but where it is
 // neither elementwise, nor moves, reduces or multiplies, and reads integers. What sizes are made of and what names places is open until the
