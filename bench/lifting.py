@@ -139,7 +139,7 @@ def reason_of(report, stderr):
     """The first thing that is not explained, in a line."""
     notes = report.get("unexplained", []) if report else []
     if notes:
-        return f"{notes[0]['message']} (at {notes[0]['where']}; {len(notes)} in all; {' | '.join(notes[0].get('evidence', [])[:3])})"
+        return f"{notes[0]['message']} (at {notes[0]['where']}; {len(notes)} in all; {' | '.join(notes[0].get('values', [])[:3])})"
     return re.sub(r"\s+", " ", stderr).strip()[:300]
 
 

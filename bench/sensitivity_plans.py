@@ -12,7 +12,7 @@ def converted(thaw, case, plan, folder, outputs):
     """Bytes of the weights and the error on what is held out, of the model under a plan."""
     out = folder / "planned.onnx"
     weights = thaw.json("convert", case.model, "-o", out, "--plan", plan, "--data", case.seen, "--no-check", "--no-optimize", "--external",
-                        "inline", code=0, timeout=600)["weights_after"]
+                        "inline", code=0, timeout=600)["weight_bytes_after"]
     before, after = (nets.outputs(path, case.held_out, outputs) for path in (case.model, out))
     return weights, sum(nets.mse(w, g) for w, g in zip(before, after, strict=True)) / len(before), out
 

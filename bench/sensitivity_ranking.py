@@ -35,7 +35,7 @@ def measured(thaw, case, out, to, mode):
     report = thaw.json("sensitivity", case.model, "--data", case.seen, "-o", out, "--to", to, "--mode", mode, "--only-in", "--no-optimize", "--exact-below", 0,
                        code=0, timeout=3600)
     seconds = time.perf_counter() - start
-    return report, {u["name"]: u["errors"][0]["in"]["mean"] for u in report["units"] if u["errors"][0].get("in")}, seconds
+    return report, {u["name"]: u["errors"][0]["one_at_a_time"]["mean"] for u in report["units"] if u["errors"][0].get("one_at_a_time")}, seconds
 
 
 def of_peer(python, who, case, units, folder, limit):

@@ -36,10 +36,10 @@ def plain_seconds(thaw, model, samples, report, folder, to, every):
     once, _ = timed(lambda: nets.plain(thaw, model, samples, dict(report, units=[]), folder, to=to))
     some = report["units"][::every]
     taken, figures = timed(lambda: nets.plain(thaw, model, samples, dict(report, units=some), folder, to=to))
-    found = {u["name"]: u["errors"][0]["in"] for u in some}
+    found = {u["name"]: u["errors"][0]["one_at_a_time"] for u in some}
     for name, errors in figures.items():  # the very same figures, or the times say nothing
         if found[name] is not None:
-            np.testing.assert_allclose([s[0] for s in found[name]["samples"]], errors, rtol=1e-5, err_msg=name)
+            np.testing.assert_allclose(found[name]["samples"]["mse"], errors, rtol=1e-5, err_msg=name)
     return once + (taken - once) * len(report["units"]) / len(some)
 
 

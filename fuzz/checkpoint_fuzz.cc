@@ -112,7 +112,7 @@ void build(const thaw::BuildOptions& options) {
   std::filesystem::remove_all(out);
   const thaw::BuildReport report = thaw::model::build(
       thaw::model::Checkpoint::open(folder() / "in"), out, options,
-      [](const thaw::ir::Model&, const std::filesystem::path&, thaw::ir::Staged&) { return thaw::AsWritten(); });
+      [](const thaw::ir::Model&, const std::filesystem::path&, thaw::ir::Staged&) { return thaw::LoadCheck(); });
   for (const thaw::BuiltFile& file : report.files) static_cast<void>(thaw::ir::load(file.path));
 }
 

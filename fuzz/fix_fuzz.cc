@@ -26,7 +26,7 @@ void look_at(const ir::Model& model) {
   CheckOptions options;
   for (const dim::SymbolInfo& symbol : seen.scope->symbols()) {
     if (symbol.kind != dim::SymbolKind::kInputDim) continue;
-    options.dims = symbol.name + "=1..16";
+    options.sizes = symbol.name + "=1..16";
     break;
   }
   ir::begin_run(model);

@@ -54,7 +54,7 @@ def test_a_detector_whose_heads_merge_the_batch(thaw, save, batch, tmp_path, cou
     batched, report = batch(model)
     fixed = tmp_path / "fixed.onnx"
     thaw("fix", model, "-o", fixed, code=0)  # as it is, ONNX Runtime fails at most sizes
-    name = report["inputs"][0]["where"]
+    name = report["inputs"][0]["name"]
     assert samples_agree(fixed, batched, images(count, height, width, name)) <= TOLERANCE
 
 
@@ -99,7 +99,7 @@ def test_real_models_that_take_a_batch_already_stay_right(batch, file, sizes):
 def test_voice_detection_with_its_states(batch, file, sample):
     model = need_package("silero_vad") / "data" / file
     batched, report = batch(model, "--inputs", "input,state", *sample)
-    assert [n["message"].split(" -> ")[1] for n in report["inputs"] if n["where"] == "state"] == ["[batch, 2, 1, 128]"]
+    assert [n["after"] for n in report["inputs"] if n["name"] == "state"] == ["float32[batch, 2, 1, 128]"]
     rng = np.random.default_rng(4)
     samples = [dict(input=rng.standard_normal((1, 576), dtype=np.float32), state=rng.standard_normal((2, 1, 128), dtype=np.float32))
                for _ in range(5)]
@@ -112,7 +112,7 @@ def test_voice_detection_at_two_rates_in_one_if(batch, rate, size):
     """Each rate has a branch of its own, where `If(size == 1) Squeeze` can go one way only: sizes stay free for both."""
     model = need_package("silero_vad") / "data" / "silero_vad.onnx"
     batched, report = batch(model, "--inputs", "input,state", "--sizes", "input_dim0=1,state_dim1=1")
-    assert [n["message"].split(" -> ")[1] for n in report["inputs"]] == ["[batch, ?]", "[batch, 2, 1, 128]"]
+    assert [n["after"] for n in report["inputs"] if n["after"] != n["before"]] == ["float32[batch, ?]", "float32[batch, 2, 1, 128]"]
     rng = np.random.default_rng(rate)
     samples = [dict(input=rng.standard_normal((1, size), dtype=np.float32), state=rng.standard_normal((2, 1, 128), dtype=np.float32))
                for _ in range(5)]
@@ -191,7 +191,7 @@ def test_an_operator_without_a_rule_runs_sample_by_sample_where_that_is_allowed(
     model = save(helper.make_model(helper.make_graph(nodes, "g", [x], [y], [regions]),
                                    opset_imports=[helper.make_opsetid("", 17)], ir_version=9))
     batched, report = batch(model, "--allow-loop")
-    assert ["pool" in n["where"] for n in report["loops"]] == [True]
+    assert ["pool" in n["where"] for n in report["per_sample_nodes"]] == [True]
     assert "Scan" in {n.op_type for n in onnx.load(batched).graph.node}
     rng = np.random.default_rng(2)
     samples = [dict(x=rng.standard_normal((1, 2, 11, 7), dtype=np.float32)) for _ in range(5)]

@@ -74,11 +74,11 @@ def test_every_size_of_whole_tokens_is_proven(thaw, tmp_path, family, target):
     report = thaw.json("check", model, "--sizes", "num_images=1..16,height=8..1024:8,width=8..1024:8",
                        *(["--target", "directml"] if target == "directml" else []))
     # Every size is; of the indices that are made of remainders by sizes, no bound is known.
-    assert report["proof"]["broken"] == 0
+    assert report["proof"]["refuted"] == 0
     assert all(f["code"] == "THAW041" and "(Gather)" in f["message"] for f in report["findings"])
     assert family != "qwen2_vl" or report["findings"] == []
     broken = thaw.json("check", model, "--sizes", "num_images=1,height=8..64,width=8", code=1)
-    assert broken["proof"]["broken"] > 0
+    assert broken["proof"]["refuted"] > 0
 
 
 @pytest.mark.parametrize(("family", "patch", "side"), [("qwen2_vl", 14, 476), ("qwen2_5_vl", 14, 672), ("qwen3_vl", 16, 672)])
@@ -107,7 +107,7 @@ def test_the_samples_of_such_a_tower_are_whole_images(thaw, tmp_path):
         save_picture(tmp_path / "photos" / f"{i}.jpg", 90 + 40 * i, 70, i)
     report = thaw.json("convert", model, "-o", tmp_path / "out.onnx", "--to", "f16", "--data", tmp_path / "photos",
                        "--for", checkpoint("qwen2_5_vl"), "--image-size", "56x40")
-    assert {e["sizes"] for e in report["errors"]} >= {"0.jpg", "1.jpg"}
+    assert {e["case"] for e in report["comparisons"]} >= {"0.jpg", "1.jpg"}
 
 
 def test_what_does_not_go_together_is_told(thaw, tmp_path):

@@ -47,7 +47,7 @@ def test_parts_are_valid_for_their_target(thaw, tmp_path, family, folder, part, 
         assert "bfloat16" in thaw.error(*built)
         return
     report = thaw.json(*built, code=0)
-    assert report["untaken"] == []
+    assert report["unsupported"] == []
     require_valid(tmp_path / "out" / f"{part}.onnx")
     thaw("check", tmp_path / "out" / f"{part}.onnx", "--target", target, code=0)
 
@@ -89,12 +89,12 @@ def decoder_like(lookup_dims=(40, 64), tied=False):
 def test_what_is_converted_for_directml_passes_its_check(thaw, tmp_path, save, to, tied):
     out = tmp_path / "out.onnx"
     report = thaw.json("convert", save(decoder_like(tied=tied)), "-o", out, "--to", to, "--target", "directml", code=0)
-    assert report["untaken"] == []
+    assert report["unsupported"] == []
     thaw("check", out, "--target", "directml", code=0)
     operators = {node.op_type for node in onnx.load(out).graph.node}
     if to != "f16":
         assert "MatMulNBits" in operators and "GatherBlockQuantized" not in operators
-        assert any("no kernel of GatherBlockQuantized" in group["message"] for group in report["kept"])
+        assert any("no kernel of GatherBlockQuantized" in group["message"] for group in report["not_converted"])
 
 
 @pytest.mark.parametrize("options, words", [
@@ -115,7 +115,7 @@ def test_what_directml_does_not_take_is_told_by_the_exit_code(thaw, tmp_path, sa
     model.graph.output.append(helper.make_tensor_value_info("d", TensorProto.FLOAT, ["n"]))
     path, out = save(model), tmp_path / "out.onnx"
     report = thaw.json("convert", path, "-o", out, "--to", "int4", "--target", "directml", "--no-check", code=1)
-    assert out.exists() and len(report["untaken"]) == 1 and "Det" in report["untaken"][0]
+    assert out.exists() and len(report["unsupported"]) == 1 and "Det" in report["unsupported"][0]
     text = thaw("convert", path, "-o", out, "--to", "int4", "--target", "directml", "--no-check", code=1).stdout
     assert "DirectML does not take: THAW030" in text
     thaw("convert", path, "-o", out, "--to", "int4", "--no-check", code=0)

@@ -120,8 +120,8 @@ def test_all_sizes_are_proven(thaw, build, family, cache):
     ranges = "batch=1..16,seq=1..32768" + (",past=0..32768" if cache else "")
     report = thaw.json("check", text, "--sizes", ranges, code=0)
     # Token ids are below the rows of their table, or not: no size decides it.
-    assert {f["code"] for f in report["findings"]} == {"THAW043"} and report["proof"]["broken"] == 0 and report["proof"]["open"] == 0
-    values = thaw.json("inspect", text, "--tensors")["values"]
+    assert {f["code"] for f in report["findings"]} == {"THAW043"} and report["proof"]["refuted"] == 0 and report["proof"]["unknown"] == 0
+    values = thaw.json("inspect", text, "--tensors")["tensors"]
     assert values and all(dim is not None and dim != "?" for value in values for dim in value["dims"])
 
 

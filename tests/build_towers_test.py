@@ -115,11 +115,11 @@ def test_check_proves_every_size(thaw, tmp_path, family):
     report = thaw.json("check", model, "--sizes", RANGES[part_of(family)])
     # What is left is asked of the numbers that inputs hold: no size decides it.
     assert {f["code"] for f in report["findings"]} <= {"THAW043"}
-    assert report["proof"]["broken"] == 0
+    assert report["proof"]["refuted"] == 0
     if part_of(family) == "vision":  # what the model states of its grid is enough
         stated = thaw.json("check", model, "--sizes", "num_patches=1..")
         assert {f["code"] for f in stated["findings"]} <= {"THAW043"}
-        assert any(e.startswith("num_patches=sum(") for e in stated["proof"]["assumed"])
+        assert any(e.startswith("num_patches=sum(") for e in stated["proof"]["assumptions"])
 
 
 @pytest.mark.parametrize("family", FAMILIES)

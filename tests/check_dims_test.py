@@ -23,7 +23,7 @@ def two_scales():
 
 def test_proven_where_the_step_divides(thaw, save):
     report = proof(thaw, save(two_scales()), "n=1..32,h=64..1024:32,w=4..4096:4")
-    assert report["proof"]["broken"] == report["proof"]["open"] == 0
+    assert report["proof"]["refuted"] == report["proof"]["unknown"] == 0
     assert report["findings"] == []
 
 
@@ -31,7 +31,7 @@ def test_the_smallest_size_that_breaks_is_shown_and_does_break(thaw, save):
     path = save(two_scales())
     report = proof(thaw, path, "n=1..2,h=4..64,w=4..64:4")
     broken = [f for f in report["findings"] if f["code"] == "THAW040"]
-    assert broken and "Add" in broken[0]["where"]["op"]
+    assert broken and "Add" in broken[0]["location"]["op"]
     sizes = dict(part.split("=") for part in broken[0]["details"]["smallest size"].split(", "))
     n, h, w = (int(sizes[k]) for k in "nhw")
     assert (n, h, w) == (1, 5, 4)  # 4 is fine, 5 is not
@@ -54,8 +54,8 @@ def test_a_split_list_holds_for_its_sum_alone(thaw, save, parts, range_, breaks)
 def test_a_declared_number_can_be_given_a_range_by_its_axis(thaw, save):
     nodes = [node("Reshape", ["x", "to"], "y")]
     path = save(model(nodes, [("x", F, [1, 6])], [("y", F, None)], [ints("to", [1, 2, 3])]))
-    assert proof(thaw, path, "x_dim0=1..1")["proof"]["broken"] == 0
-    assert proof(thaw, path, "x_dim0=1..8")["proof"]["broken"] > 0
+    assert proof(thaw, path, "x_dim0=1..1")["proof"]["refuted"] == 0
+    assert proof(thaw, path, "x_dim0=1..8")["proof"]["refuted"] > 0
 
 
 def test_values_of_an_input_have_ranges_too(thaw, save):
@@ -82,7 +82,7 @@ def test_a_column_of_an_inputs_values_can_have_a_range(thaw, save):
                  onnx.numpy_helper.from_array(np.array(1, np.int64), "one")]
     path = save(model(nodes, [("x", F, ["n", 12]), ("grid", integer, [2, 2])], [("y", F, None)], constants))
     good = proof(thaw, path, "n=1..9,grid[:,1]=2..4:2")
-    assert good["proof"]["broken"] == 0 and good["proof"]["open"] == 0
+    assert good["proof"]["refuted"] == 0 and good["proof"]["unknown"] == 0
     bad = proof(thaw, path, "n=1..9,grid[:,1]=2..6")
     assert [f["details"]["smallest size"] for f in bad["findings"] if f["code"] == "THAW040"]
     assert "there is no size 'grid[:,2]'" in thaw.error("check", path, "--sizes", "grid[:,2]=1..3")
@@ -104,10 +104,10 @@ def test_a_mask_that_is_not_past_and_new_breaks_an_attention(thaw, save):
     path = save(attention_with_past())
     report = thaw.json("check", path, "--sizes", "b=2..3,s=1..4,p=1..6,total=1..12", "--run", code=1)
     broken = [f for f in report["findings"] if f["code"] == "THAW040"]
-    assert broken and all(f["where"]["node"] == "attention" for f in broken)
+    assert broken and all(f["location"]["node"] == "attention" for f in broken)
     assert broken[0]["details"]["when run"].startswith("fails in ONNX Runtime: "), broken[0]["details"]
     report = thaw.json("check", path, "--sizes", "b=1..3,s=1..4,p=1..6,total=p+s", code=0)
-    assert report["proof"]["broken"] == report["proof"]["open"] == 0 and report["findings"] == []
+    assert report["proof"]["refuted"] == report["proof"]["unknown"] == 0 and report["findings"] == []
 
 
 def rows_by(nodes, constants=(), rows=10, inputs=(("x", F, ["n", 4]),)):
@@ -161,14 +161,14 @@ def test_places_that_only_running_tells_are_open(thaw, save, case):
     path = save(rows_by(BY_DATA[case], [ints("ones", [1])]))
     report = thaw.json("check", path, "--sizes", "n=1..9", code=0)
     assert [(f["code"], f["severity"]) for f in report["findings"]] == [("THAW041", "note")]
-    assert report["proof"]["open"] == report["proof"]["open_numbers"] == 1 and report["proof"]["proven"] == 0
+    assert report["proof"]["unknown"] == report["proof"]["unknown_values"] == 1 and report["proof"]["proven"] == 0
     assert "the numbers in 'at'" in report["findings"][0]["message"]
 
 
 def test_what_an_input_holds_is_a_condition_and_no_fault(thaw, save):
     inputs = (("x", F, ["n", 4]), ("at", onnx.TensorProto.INT64, ["n"]))
     report = thaw.json("check", save(rows_by([], inputs=inputs)), "--sizes", "n=1..9", code=0)
-    assert report["proof"]["open"] == report["proof"]["broken"] == 0 and report["proof"]["conditions"] == 2
+    assert report["proof"]["unknown"] == report["proof"]["refuted"] == 0 and report["proof"]["input_conditions"] == 2
     texts = [f["message"] for f in report["findings"] if f["code"] == "THAW043"]
     assert any("highest_of_at must be at most 9" in t for t in texts) and any("lowest_of_at must be at least -10" in t for t in texts)
 

@@ -36,14 +36,14 @@ def test_nodes_of_subgraphs_say_where_they_are(thaw, save):
                                 else_branch=branch("e", helper.make_node("Exp", ["x"], ["e_out"])))],
               [("c", TensorProto.BOOL, []), ("x", FLOAT, ["n", 5])], [("y", FLOAT, None)])
     finding = thaw.json("check", save(m), code=1)["findings"][0]
-    assert finding["where"] == {"node": "t_out", "op": "Transpose", "graph": "If 'choose'.then_branch"}
+    assert finding["location"] == {"node": "t_out", "op": "Transpose", "graph": "If 'choose'.then_branch"}
 
 
 def test_json(thaw, broken):
     report = thaw.json("check", broken, code=1)
     finding = report["findings"][0]
     assert (finding["code"], finding["severity"]) == ("THAW001", "error")
-    assert finding["where"] == {"node": "turn", "op": "Transpose"}
+    assert finding["location"] == {"node": "turn", "op": "Transpose"}
     assert finding["title"] and finding["message"]
     counts = report["counts"]
     severities = [f["severity"] for f in report["findings"]]

@@ -45,7 +45,7 @@ def test_a_finding_names_the_command_on_the_users_own_file(thaw, save, tmp_path)
     thaw(*words, code=0, cwd=tmp_path)  # as it stands
     assert not any(f["code"] == "THAW003" for f in thaw.findings(tmp_path / "fixed.onnx"))
     finding = thaw.findings(path)[0]
-    assert finding["commands"] == [command] and "re-use buffer" in finding["happens"]
+    assert finding["commands"] == [command] and "re-use buffer" in finding["consequence"]
 
 
 def test_commands_are_verbs_and_options_that_there_are(thaw, save):

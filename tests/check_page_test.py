@@ -37,7 +37,7 @@ def test_frozen_nodes_are_marked_in_their_modules(thaw, save, tmp_path):
                helper.make_node("Reshape", ["r", "shape"], ["y"], name="head/fold/Reshape")],
               [("x", FLOAT, ["n", 3, 4])], [("y", FLOAT, None)], [numpy_helper.from_array(np.array([1, 12]), "shape")])
     path = save(m)
-    found = [f for f in thaw.findings(path) if f["where"].get("node") == "head/fold/Reshape"]
+    found = [f for f in thaw.findings(path) if f["location"].get("node") == "head/fold/Reshape"]
     assert found
     thaw("check", path, "--report", tmp_path / "r.html")
     rows = {row["module"]: row for row in Page(tmp_path / "r.html").rows(["module", "nodes"])}

@@ -20,7 +20,7 @@ def mixed(frozen, heads=4, width=32):
 def test_a_number_beside_computed_sizes_is_found(thaw, save, frozen, heads, width):
     found = [f for f in check(thaw, save, mixed(frozen, heads, width)) if f["code"] in ("THAW010", "THAW019")]
     assert len(found) == 1 and found[0]["severity"] == "error", found
-    assert found[0]["where"]["tensor"] == "size" and str(frozen) in found[0]["message"] and "length" in found[0]["message"]
+    assert found[0]["location"]["tensor"] == "size" and str(frozen) in found[0]["message"] and "length" in found[0]["message"]
 
 
 # {what is pinned: a graph whose nodes need it}: found, at these sizes alone.

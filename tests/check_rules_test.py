@@ -128,7 +128,7 @@ def test_the_rule_finds_what_it_looks_for(thaw, save, code):
     bad, name, _ = CASES[code]
     found = [f for f in thaw.findings(save(bad, "bad"), *ARGUMENTS.get(code, ())) if f["code"] == code]
     assert found, f"{code} finds nothing"
-    assert not name or any(name in (f["where"].get("tensor"), f["where"].get("node")) for f in found), found
+    assert not name or any(name in (f["location"].get("tensor"), f["location"].get("node")) for f in found), found
 
 
 @pytest.mark.parametrize("code", CASES)
@@ -174,7 +174,7 @@ def test_a_frozen_shape_names_the_attribute_that_froze_it(thaw, save):
     parts = h.make_node("Split", ["x"], ["a", "b"], axis=0, name="s", split=[3, 8])
     bad = model([parts, node("Concat", ["b", "a"], "y", axis=0)], [("x", F, ["n", 4])], [("y", F, None)], opset=11)
     found, = [f for f in thaw.findings(save(bad)) if f["code"] in {"THAW010", "THAW011"}]
-    assert "attribute 'split' of 's'" in found["message"] and found["where"]["node"] == "s"
+    assert "attribute 'split' of 's'" in found["message"] and found["location"]["node"] == "s"
 
 
 def test_every_frozen_shape_names_a_constant_or_is_none(thaw, save):
@@ -230,7 +230,7 @@ def test_samples_merged_into_rows_are_found_at_any_declared_batch(thaw, save, ba
                            node("Reshape", ["t", "to"], "r"), node("Sigmoid", ["r"], "y")], [("x", F, [batch, 3, 16, 16])],
                           [("y", F, None)], [floats("w", 2, 3, 3, 3), ints("to", to)]))
     finding = only(thaw, head([2, 3, 0, 1], [-1, 1]), "THAW018")
-    assert finding["severity"] == severity and finding["where"]["tensor"] == "y"
+    assert finding["severity"] == severity and finding["location"]["tensor"] == "y"
     assert "THAW018" not in codes(thaw, head([0, 2, 3, 1], [0, -1, 1]))
 
 
@@ -258,7 +258,7 @@ def test_a_name_that_outputs_share_stops_nothing(thaw, save, opset):
     outputs = model(halves, [("x", F, [1, 3, "s"])], [("p2", F, [1, 3, "out"]), ("y", F, [1, 3, "out"])], opset=opset)
     outputs.graph.node.append(node("Relu", ["p"], "p2"))
     finding = only(thaw, save(outputs), "THAW003")
-    assert finding["severity"] == "warning" and "runs it" in finding["happens"]
+    assert finding["severity"] == "warning" and "runs it" in finding["consequence"]
     assert run(outputs, {"x": np.ones((1, 3, 16), np.float32)})[1].shape == (1, 3, 4)
     assert only(thaw, save(CASES["THAW003"][0]), "THAW003")["severity"] == "error"
 
@@ -268,5 +268,5 @@ def test_a_declared_name_that_meets_a_number_is_a_frozen_size(thaw, save):
     resized = model([node("Resize", ["x", "", "", "to"], "r"), node("Relu", ["r"], "a"), node("Squeeze", ["a", "one"], "y")],
                     [("x", F, ["batch", 1, "height", "width"])], [("y", F, ["batch", "height", "width"])], [ints("to", [1, 1, 70, 98]), ints("one", [1])])
     found = [f for f in thaw.findings(save(resized)) if f["code"] != "THAW004"]
-    assert found and {f["code"] for f in found} == {"THAW010"} and all("Resize" in str(f["where"]) for f in found)
-    assert any("whatever" in f["happens"] for f in found)
+    assert found and {f["code"] for f in found} == {"THAW010"} and all("Resize" in str(f["location"]) for f in found)
+    assert any("whatever" in f["consequence"] for f in found)

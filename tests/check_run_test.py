@@ -23,7 +23,7 @@ def broken(thaw, path, *args):
 def test_it_fails_as_the_proof_says(thaw, save, dim, name):
     path = save(reshaped(dim))
     finding = broken(thaw, path, "--sizes", f"{name}=2..9", "--run")
-    assert finding["where"]["node"] == "rows"
+    assert finding["location"]["node"] == "rows"
     assert finding["details"]["smallest size"] == f"{name}=3"
     assert finding["details"]["when run"].startswith("fails in ONNX Runtime: ")
     assert "when run" in thaw("check", path, "--sizes", f"{name}=2..9", "--run", code=1).stdout
@@ -36,7 +36,7 @@ def test_nothing_is_run_unless_asked_for(thaw, save):
 def test_sizes_that_hold_are_proven(thaw, save):
     report = thaw.json("check", save(reshaped("n")), "--sizes", "n=2..64:2", "--run", code={0, 1})
     assert "THAW040" not in {f["code"] for f in report["findings"]}
-    assert report["proof"]["broken"] == 0 < report["proof"]["proven"]
+    assert report["proof"]["refuted"] == 0 < report["proof"]["proven"]
 
 
 def test_inputs_too_large_to_make_are_not_made(thaw, save):
@@ -65,13 +65,13 @@ def test_a_pool_larger_than_its_input_is_outside_of_the_specification_and_runs(t
     assert (finding["code"], finding["severity"]) == ("THAW042", "note")
     assert finding["details"]["smallest size"] == "n=1" and "3 <= n" in finding["message"]
     assert finding["details"]["when run"] == "runs in ONNX Runtime all the same"
-    assert report["proof"]["broken"] == 0
+    assert report["proof"]["refuted"] == 0
     assert not thaw.json("check", path, "--sizes", "n=3..9", code=0)["findings"]
 
 
 def test_a_pool_larger_by_two_strides_is_refused(thaw, save):
     finding = broken(thaw, save(pooled(8, 2)), "--sizes", "n=1..9", "--run")
-    assert finding["where"]["node"] == "pool" and finding["details"]["smallest size"] == "n=1"
+    assert finding["location"]["node"] == "pool" and finding["details"]["smallest size"] == "n=1"
     assert finding["details"]["when run"].startswith("fails in ONNX Runtime: ")
     report = thaw.json("check", save(pooled(8, 2)), "--sizes", "n=5..9", "--run", code=0)
     assert codes(report) == {"THAW042"}
@@ -83,7 +83,7 @@ def test_what_follows_a_pool_is_proven_with_the_sizes_that_run(thaw, save):
     path = save(pooled(3, 3, [helper.make_node("Squeeze", ["p", "axis"], ["y"], name="squeeze")], [axis]))
     assert codes(thaw.json("check", path, "--sizes", "n=1..5", "--run", code=0)) == {"THAW042"}
     finding = broken(thaw, path, "--sizes", "n=1..6", "--run")
-    assert finding["where"]["node"] == "squeeze" and finding["details"]["smallest size"] == "n=6"
+    assert finding["location"]["node"] == "squeeze" and finding["details"]["smallest size"] == "n=6"
 
 
 def test_a_convolution_larger_than_its_input_is_refused(thaw, save):

@@ -47,13 +47,13 @@ def test_what_turns_findings_off_is_not_obeyed_and_that_is_said(thaw, path, here
     said, report, run = reports(thaw, path, cwd=here, code=1)
     assert report["findings"] == plain
     assert len(run["results"]) == len(plain) and not any(r.get("suppressions") for r in run["results"])
-    (clause,) = report["settings"]["not_obeyed"]
-    assert "is not obeyed" in clause and "--config" in clause and report["settings"]["obeyed"] == []
+    (clause,) = report["settings"]["ignored"]
+    assert "is not obeyed" in clause and "--config" in clause and report["settings"]["applied"] == []
     for format in ("text", "github"):
         assert sum("is not obeyed" in line for line in said[format].splitlines()) == 1, said[format]
     assert "is not obeyed" in said["html"]
     (invocation,) = run["invocations"]
-    assert invocation["properties"]["notObeyed"] == [clause]
+    assert invocation["properties"]["ignored"] == [clause]
     assert "is not obeyed" in invocation["toolConfigurationNotifications"][0]["message"]["text"]
 
 
@@ -65,15 +65,15 @@ def test_a_config_that_the_call_names_is_obeyed_and_told_everywhere(thaw, path, 
     left = [f for f in plain if not f["code"].startswith("THAW00")]
     off = [f for f in plain if f["code"].startswith("THAW00")]
     assert report["findings"] == left and off
-    assert report["settings"] == {"file": str(config), "obeyed": ['ignore = ["THAW00"]'], "not_obeyed": []}
-    assert sum(report["turned_off"].values()) == len(off) and set(report["turned_off"]) == {f["code"] for f in off}
+    assert report["settings"] == {"file": str(config), "applied": ['ignore = ["THAW00"]'], "ignored": []}
+    assert sum(report["suppressed"].values()) == len(off) and set(report["suppressed"]) == {f["code"] for f in off}
     for format in ("text", "github", "html"):
         assert "mine.toml" in said[format] and "THAW003 ×2" in said[format], said[format]
     suppressed = [r for r in run["results"] if r["suppressions"]]
     assert sorted(r["ruleId"] for r in suppressed) == sorted(f["code"] for f in off) and len(run["results"]) == len(plain)
     assert all(s["kind"] == "external" and str(config) in s["justification"] for r in suppressed for s in r["suppressions"])
     assert run["invocations"][0]["properties"]["settingsFile"] == str(config)
-    assert run["invocations"][0]["properties"]["obeyed"] == ['ignore = ["THAW00"]']
+    assert run["invocations"][0]["properties"]["applied"] == ['ignore = ["THAW00"]']
     rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
     assert {f["code"] for f in plain} <= rules
 
@@ -82,7 +82,7 @@ def test_each_setting_of_a_named_config(thaw, path, here):
     config = here / "thaw.toml"
     config.write_text("[check]\nexit-zero = true\n")
     said, report, _ = reports(thaw, path, "--config", "thaw.toml", cwd=here, code=0)
-    assert report["findings"] == thaw.findings(path) and "exit-zero = true" in said["text"] and "turned_off" not in report
+    assert report["findings"] == thaw.findings(path) and "exit-zero = true" in said["text"] and "suppressed" not in report
     config.write_text('[check]\nselect = ["THAW013"]\n')
     said, report, _ = reports(thaw, path, "--config", "thaw.toml", cwd=here, code=0)
     assert report["findings"] == [] and "THAW003 ×2" in said["text"]
@@ -98,7 +98,7 @@ def test_what_looks_for_more_is_obeyed_in_the_working_folder(thaw, save, here):
     (here / "thaw.toml").write_text('[check]\ntarget = "directml"\nignore = ["THAW03"]\n')
     report = thaw.json("check", looped, cwd=here)
     assert report["findings"] == thaw.json("check", looped, "--target", "directml")["findings"] != thaw.findings(looped)
-    assert report["settings"]["obeyed"] == ['target = "directml"'] and len(report["settings"]["not_obeyed"]) == 1
+    assert report["settings"]["applied"] == ['target = "directml"'] and len(report["settings"]["ignored"]) == 1
     assert thaw.json("check", looped, "--target", "portable", cwd=here)["findings"] == thaw.findings(looped, "--target", "portable")
 
 
@@ -106,12 +106,12 @@ def test_the_folder_of_the_model_may_be_the_working_folder(thaw, path):
     """One file, one line; and links are the file that they lead to."""
     (path.parent / "thaw.toml").write_text(OFF)
     report = thaw.json("check", path.name, cwd=path.parent, code=1)
-    assert len(report["settings"]["not_obeyed"]) == 1
+    assert len(report["settings"]["ignored"]) == 1
     report = thaw.json("check", path, "--config", path.parent / "thaw.toml", cwd="/", code=0)
-    assert report["settings"]["not_obeyed"] == []
+    assert report["settings"]["ignored"] == []
     os.symlink(path.parent / "thaw.toml", path.parent / "other.toml")
     report = thaw.json("check", path, "--config", path.parent / "other.toml", cwd="/", code=0)
-    assert report["settings"]["not_obeyed"] == []
+    assert report["settings"]["ignored"] == []
 
 
 def test_a_linked_model_has_the_folder_that_it_is_named_in(thaw, path, here):
@@ -121,7 +121,7 @@ def test_a_linked_model_has_the_folder_that_it_is_named_in(thaw, path, here):
     os.symlink(path.parent / "thaw.toml", here / "models" / "thaw.toml")
     for named in (here / "models" / "linked.onnx", here / "models"):
         report = thaw.json("check", named, cwd=here, code=1)
-        assert len(report["settings"]["not_obeyed"]) == 1 and any(f["code"] == "THAW003" for f in report["findings"])
+        assert len(report["settings"]["ignored"]) == 1 and any(f["code"] == "THAW003" for f in report["findings"])
 
 
 def test_folders_are_said_once_each(thaw, path, here):
@@ -131,7 +131,7 @@ def test_folders_are_said_once_each(thaw, path, here):
             shutil.copy(path, here / name / f"{k}.onnx")
         (here / name / "thaw.toml").write_text(OFF)
     said, report, _ = reports(thaw, here, cwd=here, code=1)
-    assert len(report["settings"]["not_obeyed"]) == 2 and len(report["models"]) == 6
+    assert len(report["settings"]["ignored"]) == 2 and len(report["models"]) == 6
     assert sum("is not obeyed" in line for line in said["text"].splitlines()) == 2
 
 
@@ -185,5 +185,5 @@ def test_names_in_settings_are_shown_safe(thaw, path, here):
     shutil.copy(path, folder / "m.onnx")
     (folder / "thaw.toml").write_text(OFF)
     said, report, _ = reports(thaw, folder / "m.onnx", cwd=here, code=1)
-    assert any(str(folder) in clause for clause in report["settings"]["not_obeyed"])
+    assert any(str(folder) in clause for clause in report["settings"]["ignored"])
     assert not any(hidden in text for text in said.values() for hidden in ("\x1b", "\u202e"))

@@ -53,7 +53,7 @@ X = [("x", F, ["n", 6])]
 def test_portable_takes_the_standard_only(find):
     fused = model([node("Gelu", ["x"], "y", domain="com.microsoft")], X, ["y"], domains=["com.microsoft"])
     (finding,) = find(fused, "portable")
-    assert finding["code"] == "THAW030" and "com.microsoft" in finding["message"] and finding["where"]["node"] == "Gelu_y"
+    assert finding["code"] == "THAW030" and "com.microsoft" in finding["message"] and finding["location"]["node"] == "Gelu_y"
     assert find(fused, "ort") == find(fused, "directml") == []
 
 
@@ -123,7 +123,7 @@ def test_an_opset_that_no_runtime_takes_yet(find):
 def test_a_type_names_operand_kernel_and_types(find):
     wide = model([node("Relu", ["x"], "y")], [("x", T.DOUBLE, ["n"])], ["y"])
     (finding,) = find(wide)
-    assert finding["code"] == "THAW032" and finding["where"]["tensor"] == "x"
+    assert finding["code"] == "THAW032" and finding["location"]["tensor"] == "x"
     assert "float64" in finding["message"] and "float32, float16" in finding["message"] and "float32" in finding["fix"]
     assert finding["details"]["kernel"] == "Relu of opset 14, type parameter T"
 
@@ -139,14 +139,14 @@ def test_each_type_parameter_is_held_against_its_own_types(find):
                      domains=["com.microsoft"])
     assert find(quantized(T.UINT8)) == []
     (finding,) = find(quantized(T.INT8))
-    assert finding["code"] == "THAW032" and finding["where"]["tensor"] == "b"
+    assert finding["code"] == "THAW032" and finding["location"]["tensor"] == "b"
 
 
 def test_nodes_with_one_fault_are_one_finding(find):
     nodes = [node("Mod", ["x" if i == 0 else f"m{i}", "seven"], f"m{i + 1}") for i in range(11)]
     (finding,) = find(model(nodes, [("x", T.INT64, ["n"])], ["m11"], [constant("seven", 7)]))
-    assert finding["where"]["node"] == "Mod_m1"
-    assert [r["where"]["node"] for r in finding["related"]] == [f"Mod_m{i}" for i in range(2, 12)]
+    assert finding["location"]["node"] == "Mod_m1"
+    assert [r["location"]["node"] for r in finding["related"]] == [f"Mod_m{i}" for i in range(2, 12)]
 
 
 # Where nodes stand.
@@ -158,7 +158,7 @@ def branch(nodes, output):
 def test_subgraphs_are_looked_into(find):
     m = model([node("If", ["c"], "y", then_branch=branch([node("Mish", ["x"], "t")], "t"),
                     else_branch=branch([node("Relu", ["x"], "e")], "e"))], [*X, ("c", T.BOOL, [])], ["y"], opset=18)
-    found = {f["code"]: f["where"] for f in find(m)}
+    found = {f["code"]: f["location"] for f in find(m)}
     assert set(found) == {"THAW030", "THAW033"}
     assert found["THAW030"]["node"] == "Mish_t" and "then_branch" in found["THAW030"]["graph"]
 
@@ -181,7 +181,7 @@ def test_functions_are_looked_into_at_the_types_of_each_call(find):
               [*X, ("d", T.DOUBLE, ["m"])], ["p", "q"], functions=[f], domains=["mine"])
     (finding,) = find(m)
     assert finding["code"] == "THAW032" and "float64" in finding["message"]
-    assert finding["where"]["graph"] == "function 'mine.Wrap'" and finding["where"]["node"] == "Floor_b"
+    assert finding["location"]["graph"] == "function 'mine.Wrap'" and finding["location"]["node"] == "Floor_b"
     # A function that nobody calls is no part of what runs.
     assert find(model([node("Relu", ["x"], "y")], X, ["y"], functions=[function("Idle", [node("Mish", ["a"], "b")], 18)],
                       domains=["mine"])) == []
@@ -201,7 +201,7 @@ def test_what_is_computed_at_load_reaches_no_target(find):
     free = model(nodes, [("x", F, ["n", 1]), ("w", F, ["h", 5])], ["y"],
                  [constant("five", [5, 5]), constant("seven", [7, 7]), constant("true", True, bool)], opset=18)
     (finding,) = find(free)
-    assert finding["code"] == "THAW032" and finding["where"]["node"] == "Mod_r"
+    assert finding["code"] == "THAW032" and finding["location"]["node"] == "Mod_r"
 
 
 def test_a_default_that_the_caller_may_replace_is_computed_with(find):
@@ -238,7 +238,7 @@ def test_fix_answers_a_chain(thaw, find, save, tmp_path, allowed):
 def test_a_rank_is_lost_where_the_shape_has_no_fixed_length(find):
     m = model([node("Reshape", ["x", "to"], "r"), node("Relu", ["r"], "y")], [*X, ("to", T.INT64, ["k"])], ["y"])
     (finding,) = find(m)
-    assert finding["code"] == "THAW035" and finding["where"]["tensor"] == "r"
+    assert finding["code"] == "THAW035" and finding["location"]["tensor"] == "r"
     assert codes(find(model([node("Relu", ["x"], "y")], [("x", F, None)], ["y"]))) == {"THAW035": 1}
 
 

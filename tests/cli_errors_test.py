@@ -38,7 +38,7 @@ def test_a_choice_that_is_none_names_the_choices(thaw):
 
 def test_json_carries_the_parts_of_the_error(thaw):
     error = thaw.json("completion", "nushell", code=2)["error"]
-    assert set(error) == {"code", "what", "where", "expected", "next"} and error["code"] == "invalid-argument"
+    assert set(error) == {"code", "what", "where", "expected", "next"} and error["code"] == "invalid_argument"
     assert error["where"] == "completion" and "--help" in error["next"]
 
 

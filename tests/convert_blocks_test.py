@@ -64,7 +64,7 @@ def test_three_bits_are_three_in_the_file(thaw, mlp, form, symmetric):
     assert [dims(v) for v in made.graph.input] == [["batch", "seq", 64]]
     four, _ = convert(thaw, mlp, "--form", form, *options, to="int4")
     eight, _ = convert(thaw, mlp, "--form", form, *options, to="int8-blocks")
-    assert report["weights_after"] < 0.2 * report["weights_before"]
+    assert report["weight_bytes_after"] < 0.2 * report["weight_bytes_before"]
     for batch, seq in ((1, 1), (3, 7), (2, 31)):
         x = {"x": random(batch, seq, 64, scale=1)}
         assert 4 < sqnr(mlp, out, x) < sqnr(mlp, four, x) < sqnr(mlp, eight, x)
@@ -94,7 +94,7 @@ def test_products_in_both_forms(thaw, mlp, form, block, symmetric):
     out, report = convert(thaw, mlp, "--form", form, "--block", block, *options, to="int4")
     assert sum(op in ("MatMulNBits", "DequantizeLinear") for op in operators(out)) == 3
     assert [dims(v) for v in onnx.load(out).graph.input] == [["batch", "seq", 64]]
-    assert report["weights_after"] < 0.4 * report["weights_before"]
+    assert report["weight_bytes_after"] < 0.4 * report["weight_bytes_before"]
     for batch, seq in ((1, 1), (3, 7), (2, 31)):
         assert sqnr(mlp, out, {"x": random(batch, seq, 64, scale=1)}) > 10
     assert not thaw.findings(out)
@@ -126,7 +126,7 @@ def test_a_tied_head_is_converted_for_onnx_runtime_too(thaw, save, how):
     to, *options = how.split()
     path = save(model(TIED, table=random(96, 64)), "tied")
     out, report = convert(thaw, path, "--target", "ort", *options, to=to)
-    assert not report["kept"] and report["weights_after"] < 0.3 * report["weights_before"]
+    assert not report["not_converted"] and report["weight_bytes_after"] < 0.3 * report["weight_bytes_before"]
     assert sqnr(path, out, {"ids": np.arange(96).reshape(4, 24)}) > 12
 
 
@@ -137,7 +137,7 @@ def test_a_tied_table_stays_one_by_methods_that_need_samples(thaw, save, tmp_pat
     np.savez(tmp_path / "ids.npz", **ids)
     out, report = convert(thaw, path, "--method", method, "--data", tmp_path / "ids.npz", to="int4")
     assert len(packed(out)) == 1 and sqnr(path, out, ids) > 12
-    assert len(report["kept"]) == (method == "awq") and all("looked up too" in n["message"] for n in report["kept"])
+    assert len(report["not_converted"]) == (method == "awq") and all("looked up too" in n["message"] for n in report["not_converted"])
 
 
 SHARED = """s (float[n, 64] x) => (float[n, 64] y, float[n, 32] z) {
@@ -278,7 +278,7 @@ def test_zeros_and_single_values_are_exact(thaw, save):
     w[:32, 2] = -7
     path = save(model("g (float[n, 64] x) => (float[n, 32] y) { y = MatMul(x, w) }", w=w), "plain")
     out, report = convert(thaw, path, to="int4")
-    assert all(e["broken"] == 0 and (e["sqnr"] is None or e["sqnr"] > 100) for e in report["errors"])
+    assert all(e["not_finite"] == 0 and (e["sqnr_db"] is None or e["sqnr_db"] > 100) for e in report["comparisons"])
 
 
 def test_a_stale_declaration_does_not_survive(thaw, save):
@@ -336,7 +336,7 @@ def test_branches_that_share_a_weight(thaw, branches, tmp_path, how):
     to, *options = how.split()
     feeds = fed_branches(tmp_path, True, False, True, False)
     out, report = convert(thaw, branches, *options, *["--data", tmp_path] * ("--method" in options), to=to)
-    assert len(report["converted"]) == 3 and report["weights_after"] < 0.3 * report["weights_before"] and not report["kept"]
+    assert len(report["converted"]) == 3 and report["weight_bytes_after"] < 0.3 * report["weight_bytes_before"] and not report["not_converted"]
     found = [sqnr(branches, out, fed) for fed in feeds]
     plain, _ = convert(thaw, branches, "--method", "rtn", to=to)  # written over the other
     more = 1.5 if "--method" in options else 0
@@ -347,7 +347,7 @@ def test_branches_that_share_a_weight(thaw, branches, tmp_path, how):
 def test_a_branch_that_no_sample_takes_has_its_codes_by_search(thaw, branches, tmp_path):
     feeds = fed_branches(tmp_path, False, False)
     out, report = convert(thaw, branches, "--method", "gptq", "--data", tmp_path, to="int4")
-    assert {k["where"]: k["message"] for k in report["kept"]} == {
+    assert {k["where"]: k["message"] for k in report["not_converted"]} == {
         "o": "gptq: no sample shows what its weight multiplies: search chooses its codes"}
     assert len(report["converted"]) == 3 and sqnr(branches, out, feeds[0]) > 15
 
@@ -359,7 +359,7 @@ def test_what_stays_says_why(thaw, save, why):
     out, report = convert(thaw, save(made, "stays"), "--no-optimize", to="int4", code=1)
     assert not report["converted"] and report["failures"] == ["nothing was converted to int4: each node that is kept says why"]
     assert not out.exists()
-    assert [k for k in report["kept"] if why in k["message"]], report["kept"]
+    assert [k for k in report["not_converted"] if why in k["message"]], report["not_converted"]
 
 
 def test_what_a_plan_names_and_cannot_lie_in_blocks_says_so(thaw, mlp, tmp_path):
@@ -367,7 +367,7 @@ def test_what_a_plan_names_and_cannot_lie_in_blocks_says_so(thaw, mlp, tmp_path)
     plan = tmp_path / "plan.json"
     plan.write_text(json.dumps({"nodes": [{"name": name, "to": "int4"}]}))
     report = thaw.json("convert", mlp, "-o", tmp_path / "out.onnx", "--plan", plan, "--no-optimize", code=1)
-    assert [k for k in report["kept"] if k["where"] == name and "no weights" in k["message"]], report["kept"]
+    assert [k for k in report["not_converted"] if k["where"] == name and "no weights" in k["message"]], report["not_converted"]
 
 
 def test_an_axis_from_the_end_is_the_first(thaw, save):
@@ -402,8 +402,8 @@ def test_nodes_of_a_mixed_plan_are_said_once(thaw, mlp, tmp_path):
     plan.write_text(json.dumps({"nodes": [{"name": names[0], "to": "int4"}, {"name": names[1], "to": "f16"}], "projections": "apart"}))
     report = thaw.json("convert", mlp, "-o", tmp_path / "out.onnx", "--plan", plan, "--no-optimize", code=0)
     own = {n.name or n.output[0] for n in onnx.load(mlp).graph.node}
-    assert all(names[0] not in k["where"] for k in report["kept"])
-    assert {k["where"] for k in report["kept"]} <= own
+    assert all(names[0] not in k["where"] for k in report["not_converted"])
+    assert {k["where"] for k in report["not_converted"]} <= own
 
 
 @pytest.mark.parametrize("method", ["gptq", "awq", "search"])
@@ -425,7 +425,7 @@ def test_only_what_is_in_the_form_already_is_written_again(thaw, mlp, tmp_path, 
     to, *options = how.split()
     out, again = tmp_path / "out.onnx", tmp_path / "again.onnx"
     first = thaw.json("convert", mlp, "-o", out, "--to", to, *options, code=0)
-    assert first["converted"] and not first["already"]
+    assert first["converted"] and not first["already_converted"]
     for wanted in dict.fromkeys(FORMATS.values()):
         if wanted == "f16" and to != "f16":
             continue  # what is float32 besides its codes is converted
@@ -434,12 +434,12 @@ def test_only_what_is_in_the_form_already_is_written_again(thaw, mlp, tmp_path, 
         if report["converted"]:
             assert to in ("f16", "int8") and wanted != to
         elif wanted == to:
-            assert report["warnings"] == [f"nothing was converted: it is {to} already"] and len(report["already"]) >= 2
+            assert report["warnings"] == [f"nothing was converted: it is {to} already"] and len(report["already_converted"]) >= 2
             assert not report["failures"] and again.exists()
         else:
             assert report["output"] is None and f"nothing was converted to {wanted}" in report["failures"][0]
-            assert not again.exists() and not report["already"]
-            assert to == "f16" or [k for k in report["kept"] if f"it has codes of {to}" in k["message"]], report["kept"]
+            assert not again.exists() and not report["already_converted"]
+            assert to == "f16" or [k for k in report["not_converted"] if f"it has codes of {to}" in k["message"]], report["not_converted"]
         again.unlink(missing_ok=True)
 
 
@@ -459,7 +459,7 @@ def test_samples_choose_gptq_unless_another_method_is_named(thaw, save, tmp_path
         out, report = convert(thaw, path, *given, *options, to=to)
         assert report["method"] == method
         assert f"codes in blocks by {method}" in thaw("convert", path, "-o", out, "--to", to, *given, *options, code=0).stdout
-        found[to, *options] = min(e["sqnr"] for e in report["errors"] if e["fed"] == "held-out")
+        found[to, *options] = min(e["sqnr_db"] for e in report["comparisons"] if e["dataset"] == "held_out")
     assert found["int4",] > found["int4", "--method", "search"] + 1
     _, report = convert(thaw, path, to="int4")
     assert report["method"] == "search"
@@ -483,11 +483,11 @@ def test_converting_again_changes_nothing(thaw, mlp, tmp_path):
     again = tmp_path / "again.onnx"
     report = thaw.json("convert", out, "-o", again, "--to", "int4", code=0)
     assert report["converted"] == [] and report["warnings"] == ["nothing was converted: it is int4 already"]
-    assert report["already"] and thaw("convert", out, "-o", again, "--to", "int4").stdout.count("already") == 2
+    assert report["already_converted"] and thaw("convert", out, "-o", again, "--to", "int4").stdout.count("already") == 2
     x = {"x": random(2, 5, 64, scale=1)}
     np.testing.assert_array_equal(run(out, x)[0], run(again, x)[0])
     weights = [numpy_helper.to_array(i) for i in onnx.load(out).graph.initializer]
-    assert sum(w.nbytes for w in weights) <= report["weights_before"]
+    assert sum(w.nbytes for w in weights) <= report["weight_bytes_before"]
 
 
 ATTENTION = """a (float[batch, seq, 64] x) => (float[batch, seq, 64] y) {
@@ -509,7 +509,7 @@ def test_the_projections_of_an_attention_go_together(thaw, save, tmp_path):
                         if n.op_type == "MatMulNBits"}
 
     report, bits = converted(("k", "int4"))
-    assert bits == {"q": 4, "k": 4, "v": 4} and any("goes with the other" in n["message"] for n in report["kept"])
+    assert bits == {"q": 4, "k": 4, "v": 4} and any("goes with the other" in n["message"] for n in report["not_converted"])
     assert converted(("u", "int4"))[1] == {"u": 4}
     assert converted(("q", "int4"), ("v", "int8-blocks"))[1] == {"q": 8, "k": 8, "v": 8}
     assert converted(("v", "keep"), default="int4")[1] == {"h": 4, "u": 4, "g": 4}
@@ -519,8 +519,8 @@ def test_a_built_tower_is_compared_at_grids_of_its_own(thaw, tmp_path):
     """Integers that are drawn are no grid of an image; without --values it is small ones that the two are compared at."""
     thaw("build", SOURCE / "tests" / "fixtures" / "qwen3_vl" / "tower", "-o", tmp_path, "--part", "vision", code=0)
     report = thaw.json("convert", tmp_path / "vision.onnx", "-o", tmp_path / "int4.onnx", "--to", "int4", code=0)
-    assert {error["sizes"] for error in report["errors"]} == {"num_patches=4", "num_patches=64"}
-    assert report["uncompared"] == []
+    assert {error["case"] for error in report["comparisons"]} == {"num_patches=4", "num_patches=64"}
+    assert report["not_compared"] == []
 
 
 @pytest.mark.parametrize("symmetric", [False, True])

@@ -161,8 +161,8 @@ def test_what_samples_show_decides_instead(thaw, save, tmp_path):
     np.savez(tmp_path / "calm.npz", x=random(3, WIDTH))
     _, held = convert(thaw, path, "--no-optimize")
     _, report = convert(thaw, path, "--no-optimize", "--data", tmp_path / "calm.npz")
-    assert any("which may leave the range" in n["message"] for n in held["kept"])
-    assert not any("may leave the range" in n["message"] for n in report["kept"])
+    assert any("which may leave the range" in n["message"] for n in held["not_converted"])
+    assert not any("may leave the range" in n["message"] for n in report["not_converted"])
 
 
 # 1e9 is infinity where it masks, and a number elsewhere.
@@ -181,6 +181,6 @@ def test_what_is_no_mask_is_a_number(thaw, save, name):
     body, is_number = NUMBERS[name]
     path = save(spelled(body, 17), "numbers")
     out, report = convert(thaw, path, "--no-optimize")
-    assert any("above 65504" in n["message"] for n in report["kept"]) == is_number
+    assert any("above 65504" in n["message"] for n in report["not_converted"]) == is_number
     feeds = {"x": random(5, WIDTH)}
     assert decibels(run(path, feeds)[0], in_true_float16(out, feeds)) > 50

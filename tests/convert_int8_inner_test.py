@@ -51,7 +51,7 @@ def test_both_branches_of_an_if(thaw, tmp_path, merged, how):
     feeds = feeds_of([True, False] * 3)
     options = ["--dynamic"] if how == "dynamic" else ["--data", samples(tmp_path / "s", feeds), "--range", how]
     out, report = convert(thaw, merged, *options)
-    assert {n["where"] for n in report["converted"]} == {"h", "a", "o", "d", "p"} and not report["kept"]
+    assert {n["where"] for n in report["converted"]} == {"h", "a", "o", "d", "p"} and not report["not_converted"]
     assert stored(out) == ([], ["w0_quantized", "w1_quantized", "w2_quantized"])
     assert inner_ops(out).count("MatMulInteger" if how == "dynamic" else "QuantizeLinear") == (4 if how == "dynamic" else 3)
     for first in (True, False):
@@ -60,7 +60,7 @@ def test_both_branches_of_an_if(thaw, tmp_path, merged, how):
 
 def test_a_branch_that_no_sample_takes_has_its_weights_alone_in_8_bits(thaw, tmp_path, merged):
     out, report = convert(thaw, merged, "--data", samples(tmp_path / "s", feeds_of([True] * 12)))
-    assert {n["where"]: n["message"] for n in report["kept"]} == dict.fromkeys(("d", "p"), "int8: no sample runs the graph that it stands in: its weights alone are in 8 bits")
+    assert {n["where"]: n["message"] for n in report["not_converted"]} == dict.fromkeys(("d", "p"), "int8: no sample runs the graph that it stands in: its weights alone are in 8 bits")
     assert stored(out) == ([], ["w0_quantized", "w1_quantized", "w2_quantized"])
     for first in (True, False):
         assert sqnr(merged, out, feeds_of([first])) > 27
@@ -79,7 +79,7 @@ def test_bodies_of_loops_and_scans(thaw, save, tmp_path, dynamic):
               "ids": RNG.integers(0, 9, 3)} for rounds in (4, 2, 0, 3)]
     how = ["--dynamic"] if dynamic else ["--data", samples(tmp_path / "s", feeds), "--range", "entropy"]
     out, report = convert(thaw, path, *how, "--no-optimize")
-    assert {"u", "next", "e", "r"} <= {n["where"] for n in report["converted"]} and not report["kept"]
+    assert {"u", "next", "e", "r"} <= {n["where"] for n in report["converted"]} and not report["not_converted"]
     assert stored(out) == (["table_row_scales"], ["table_quantized", "w1_quantized", "w2_quantized", "w3_quantized"])
     assert sqnr(path, out, feeds) > 25
 
@@ -115,5 +115,5 @@ def test_layers_of_a_detector_of_speech_in_a_branch(thaw, save, tmp_path):
     onnx.save(loaded, path)
     feeds = [{"x": random(2, t, scale=1), "rate": np.array(16000), "state": random(1, 2, 8)} for t in (256, 512, 320)]
     out, report = convert(thaw, path, "--data", samples(tmp_path / "s", feeds))
-    assert not report["kept"] and {"Conv", "LSTM", "Gemm", "QuantizeLinear"} <= set(inner_ops(out))
+    assert not report["not_converted"] and {"Conv", "LSTM", "Gemm", "QuantizeLinear"} <= set(inner_ops(out))
     assert sqnr(path, out, feeds) > 28

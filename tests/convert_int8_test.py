@@ -72,7 +72,7 @@ def test_a_net_of_convolutions(thaw, net):
     assert kept["wd_scale"].shape == (16,) and kept["wg_scale"].shape == (10,)
     # A pair each of: x, a, d, p, r, m, c, s, h, v, j, ur, g, f. What is moved or pooled by maximum shares its scale.
     assert found.count("QuantizeLinear") == 14
-    assert not report["kept"]
+    assert not report["not_converted"]
     before, after = onnx.load(path), onnx.load(out)
     assert [dims(v) for v in after.graph.input] == [dims(v) for v in before.graph.input]
     assert [dims(v) for v in after.graph.output] == [dims(v) for v in before.graph.output]
@@ -117,7 +117,7 @@ def test_a_block_of_a_transformer(thaw, save, tmp_path):
     # One pair for all that read a tensor; residuals and norms read and make float32.
     assert ops(out).count("QuantizeLinear") == 4
     assert all(constants(out)[f"{w}_quantized"].dtype == np.int8 for w in ("wq", "wk", "wv", "wo", "w1", "w2"))
-    left = [n["message"] for n in report["kept"]]
+    left = [n["message"] for n in report["not_converted"]]
     assert sum("both of its operands are computed" in m for m in left) == 2
     held_out = tokens((3, 5), (1, 64))
     assert sqnr(path, out, held_out) > 25
@@ -129,7 +129,7 @@ def test_products_of_two_activations_on_request(thaw, save, tmp_path):
     folder = samples(tmp_path / "s", tokens((1, 7), (2, 12), (1, 30)))
     plain, _ = convert(thaw, path, "--data", folder)
     out, report = convert(thaw, path, "--data", folder, "--activation-products", name="products")
-    assert not any("computed" in n["message"] for n in report["kept"])
+    assert not any("computed" in n["message"] for n in report["not_converted"])
     made = {o: n.op_type for n in onnx.load(out).graph.node for o in n.output}
     products = [n for n in onnx.load(out).graph.node if n.op_type == "MatMul"]
     assert len(products) == 8 and all(made.get(i) == "DequantizeLinear" for n in products for i in n.input)
@@ -191,7 +191,7 @@ def test_what_cannot_be_quantized_is_listed_with_the_reason(thaw, save, tmp_path
     feeds = [f | {"other": random(8, 8)} for f in rows(3, 5)]
     how = ["--dynamic"] if dynamic else ["--data", samples(tmp_path / "s", feeds)]
     out, report = convert(thaw, path, *how, "--no-optimize", code=1)
-    reasons = {n["where"]: n["message"] for n in report["kept"]}
+    reasons = {n["where"]: n["message"] for n in report["not_converted"]}
     assert "a vector" in reasons["a"] and "computed" in reasons["b"] and "no elements" in reasons["d"]
     assert "nothing was converted to int8" in report["failures"][0] and not out.exists()
 
@@ -215,7 +215,7 @@ def test_weights_that_are_shared_and_tied_stay_one_tensor(thaw, save, tmp_path, 
     assert not [i for i in onnx.load(out).graph.initializer if i.data_type == F32 and len(i.dims) == 2 and i.dims[1] == 8]
     assert sqnr(path, out, feeds) > 26
     if smooths:  # both that read w are scaled alike; the table is looked up as it is
-        assert {n["where"]: n["message"] for n in report["kept"] if n["message"].startswith("smooth")} == {
+        assert {n["where"]: n["message"] for n in report["not_converted"] if n["message"].startswith("smooth")} == {
             "y": "smooth: its weight is looked up too: scaled, it would be stored twice",
             "z": "smooth: its weight is turned before it is multiplied"}
 
@@ -291,7 +291,7 @@ def test_an_lstm_whose_weights_are_computed_stays(thaw, save):
 def test_a_convolution_whose_weights_are_computed_says_so(thaw, save):
     path = save(model("g (float[n, 4, h, w] x, float[6, 4, 3, 3] k) => (float[n, 6, i, j] y) { y = Conv(x, k) }"), "fed")
     _, report = convert(thaw, path, "--dynamic", code=1)
-    assert [note["message"] for note in report["kept"]] == ["int8: its weights are computed, and are no constants"]
+    assert [note["message"] for note in report["not_converted"]] == ["int8: its weights are computed, and are no constants"]
 
 
 def test_a_weight_that_is_no_number_is_an_error_that_names_it(thaw, save, tmp_path):
@@ -401,7 +401,7 @@ def test_smoothing_stores_no_weight_twice(thaw, save, tmp_path):
     out, report = convert(thaw, path, "--data", folder, "--no-optimize", "--smooth", "0.5", name="smooth")
     codes = [i.name for i in onnx.load(out).graph.initializer if i.data_type == I8 and len(i.dims) == 2]
     assert sorted(codes) == ["turned_too_quantized", "turned_too_quantized_1", "v1_smooth_quantized", "w_smooth_quantized"]
-    assert {n["where"] for n in report["kept"] if "read turned too" in n["message"]} == {"v", "r"}
+    assert {n["where"] for n in report["not_converted"] if "read turned too" in n["message"]} == {"v", "r"}
     assert squared_error(path, out, feeds) < squared_error(path, plain, feeds)
 
 
@@ -500,7 +500,7 @@ def test_transposed_convolutions_and_resizes(thaw, save, tmp_path):
     assert constants(out)["k3_scale"].shape == (5,)
     assert sqnr(path, out, [{"x": random(2, 8, 3, 7, scale=1)}]) > 25
     out, report = convert(thaw, path, "--dynamic")
-    assert any("no ConvTranspose of integers" in n["message"] for n in report["kept"])
+    assert any("no ConvTranspose of integers" in n["message"] for n in report["not_converted"])
 
 
 GATED = {  # what reads the convolution, and from where on it makes a difference
@@ -542,8 +542,8 @@ def test_what_is_drawn_does_not_decide_where_there_are_samples(thaw, save, tmp_p
     feeds = [{"x": random(n, 8, scale=1e5)} for n in (3, 9)]
     out, report = convert(thaw, path, "--dynamic", "--data", samples(tmp_path / "s", feeds))
     assert not report["warnings"], "what drawn inputs lose is none of the samples'"
-    assert [e["sqnr"] > 20 for e in report["errors"]] == [e["fed"] == "held-out" for e in report["errors"]], report["errors"]
-    assert {e["fed"] for e in report["errors"]} == {"held-out", "drawn"}
+    assert [e["sqnr_db"] > 20 for e in report["comparisons"]] == [e["dataset"] == "held_out" for e in report["comparisons"]], report["comparisons"]
+    assert {e["dataset"] for e in report["comparisons"]} == {"held_out", "random"}
     feeds = [{"x": random(n, 8)} for n in (3, 9)]
     said = thaw("convert", path, "-o", out, "--to", "int8", "--dynamic", "--data", samples(tmp_path / "t", feeds), code=1).stdout
     assert "FAILS: output 'y' is off by more than it is" in said and "over 2 held-out samples" in said
@@ -558,7 +558,7 @@ def test_one_sample_of_next_to_nothing_does_not_decide(thaw, save, tmp_path, mod
     feeds[2]["x"] = (x - x @ w @ np.linalg.pinv(w)).astype(np.float32)
     path = save(model("g (float[n, 8] x) => (float[n, 2] y) { y = MatMul(x, w) }", w=w), "score")
     out, report = convert(thaw, path, "--data", samples(tmp_path / "s", feeds), *([] if mode == "static" else [mode]))
-    assert min(e["sqnr"] for e in report["errors"][:5]) < 0, report["errors"]
+    assert min(e["sqnr_db"] for e in report["comparisons"][:5]) < 0, report["comparisons"]
     kind = "calibration" if mode == "static" else "held-out"
     assert any(f"over 5 {kind} samples" in w for w in report["warnings"])
     assert sqnr(path, out, feeds) > 25
@@ -576,15 +576,15 @@ def test_samples_held_out_calibration_and_drawn_inputs_stand_apart(thaw, save, t
         page = tmp_path / "page.html"
         given = ["--data", data, *(["--held-out", held] if with_held else []), "--report", page]
         report = thaw.json(*command, *given, code=0)
-        kinds = [e["fed"] for e in report["errors"]]
-        wanted = ["held-out"] * 2 * with_held + ["calibration" if is_read else "held-out"] * 3
-        assert [kind for kind in kinds if kind != "drawn"] == wanted and kinds.count("drawn") == 3
-        assert kinds == sorted(kinds, key=["held-out", "calibration", "drawn"].index)
+        kinds = [e["dataset"] for e in report["comparisons"]]
+        wanted = ["held_out"] * 2 * with_held + ["calibration" if is_read else "held_out"] * 3
+        assert [kind for kind in kinds if kind != "random"] == wanted and kinds.count("random") == 3
+        assert kinds == sorted(kinds, key=["held_out", "calibration", "random"].index)
         if with_held:  # what stands there is what the written model does
-            worst = min(e["sqnr"] for e in report["errors"][:2])
+            worst = min(e["sqnr_db"] for e in report["comparisons"][:2])
             assert how in ("f16", "bf16") or abs(worst - sqnr(path, tmp_path / "out.onnx", unseen)) < 3
         text = thaw(*command, *given, code=0).stdout
-        first = wanted[0]
+        first = wanted[0].replace("_", "-")
         assert f"cost on {first} samples\n" in text and "cost on drawn inputs, which decide nothing" in text
         written = page.read_text("utf-8")
         titles = [f"Cost on {name}" for name in (f"{first} samples", "drawn inputs")]
@@ -600,11 +600,11 @@ def test_warnings_and_the_verdict_are_of_the_first_kind_that_there_is(thaw, save
     out = tmp_path / "out.onnx"
     command = ["convert", path, "-o", out, "--to", "int8", "--no-optimize", "--data", large]
     report = thaw.json(*command, code=0)
-    assert not report["warnings"] and min(e["sqnr"] for e in report["errors"] if e["fed"] == "drawn") < 10
+    assert not report["warnings"] and min(e["sqnr_db"] for e in report["comparisons"] if e["dataset"] == "random") < 10
     report = thaw.json(*command, "--held-out", small, code=1)
     assert "is off by as much as it is" in report["failures"][0] and "3 held-out samples" in report["failures"][0]
     report = thaw.json(*command, "--held-out", large, code=0)
-    assert not report["warnings"] and {e["fed"] for e in report["errors"]} == {"held-out", "calibration", "drawn"}
+    assert not report["warnings"] and {e["dataset"] for e in report["comparisons"]} == {"held_out", "calibration", "random"}
 
 
 def test_what_differs_from_zeros_alone_is_not_equal(thaw, save, tmp_path):
@@ -616,7 +616,7 @@ def test_what_differs_from_zeros_alone_is_not_equal(thaw, save, tmp_path):
     out, page = path.with_name("out.onnx"), tmp_path / "page.html"
     command = ["convert", path, "-o", out, "--to", "int4", "--no-optimize", "--method", "rtn"]
     report = thaw.json(*command, "--report", page, code=0)
-    assert report["errors"] and all(e["sqnr"] == -300 and e["largest"] == 0 < e["max_abs"] for e in report["errors"]), report["errors"]
+    assert report["comparisons"] and all(e["sqnr_db"] == -300 and e["max_abs_expected"] == 0 < e["max_abs_diff"] for e in report["comparisons"]), report["comparisons"]
     assert any("0 throughout" in w for w in report["warnings"]) and "equal" not in page.read_text("utf-8")
     assert " equal " not in thaw(*command).stdout
 
@@ -630,8 +630,8 @@ def test_nothing_compared_is_no_agreement(thaw, save, tmp_path):
         made.graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in ints.items())
         path, out = save(made, "nothing"), tmp_path / "out.onnx"
         report = thaw.json("convert", path, "-o", out, "--to", "int4", "--no-optimize", code=1)
-        assert report["errors"] == [] and not out.exists()
-        assert any(why in text and "'y'" in text for text in report["uncompared"]), report["uncompared"]
+        assert report["comparisons"] == [] and not out.exists()
+        assert any(why in text and "'y'" in text for text in report["not_compared"]), report["not_compared"]
 
 
 def test_a_plan_says_how_each_node_is_converted(thaw, save, tmp_path):
@@ -695,7 +695,7 @@ def test_onnx_own_tests_of_what_has_weights(thaw, tmp_path):
 def test_what_a_target_fuses_does_not_keep_convolutions_from_8_bits(thaw, net, target):
     path, _, folder = net
     out, report = convert(thaw, path, "--data", folder, "--target", target)
-    assert {"a0", "d0", "p", "c", "u", "y"} <= {n["where"] for n in report["converted"]} and not report["kept"]
+    assert {"a0", "d0", "p", "c", "u", "y"} <= {n["where"] for n in report["converted"]} and not report["not_converted"]
     assert sqnr(path, out, images(*UNSEEN)) > 25
 
 

@@ -30,4 +30,4 @@ MODELS = {
 def test_a_model_runs_on_what_is_drawn(thaw, save, name, seed):
     path = save(MODELS[name])
     thaw("run", path, "--random", "--seed", seed, code=0)
-    assert thaw.json("verify", path, "--against", path, "--seed", seed, code=0)["passed"]
+    assert thaw.json("verify", path, "--against", path, "--seed", seed, code=0)["accepted"]

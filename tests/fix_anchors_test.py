@@ -17,7 +17,7 @@ def dims(path):
 
 
 def left_axes(report):
-    return [n for n in report["left"] if n["where"].startswith("axis ")]
+    return [n for n in report["remaining"] if n["where"].startswith("axis ")]
 
 
 @pytest.mark.parametrize("declared", ["numbers", "batch"])
@@ -38,7 +38,7 @@ def test_the_batch_is_freed_and_the_sides_are_not(thaw, save, tmp_path, declared
 def test_what_stays_is_said_with_its_place_and_a_next_step(thaw, save):
     path = save(exported.detector_with_anchors(SIDE).model)
     report = thaw.json("fix", path, "--dry-run", code=1)
-    assert [n["code"] for n in report["left"] if n["where"] == "anchors"] == ["THAW013"]
+    assert [n["code"] for n in report["remaining"] if n["where"] == "anchors"] == ["THAW013"]
     (line,) = left_axes(report)
     assert line["where"] == "axis 2 of 'x', axis 3 of 'x'"
     assert "'anchors'" in line["message"] and "thaw lift" in line["message"] and "--reference" in line["message"]

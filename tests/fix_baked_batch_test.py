@@ -38,7 +38,7 @@ def baked(batch, rows_differ=False):
 @pytest.mark.parametrize("batch", [8, 3])
 def test_a_baked_batch_moves(thaw, save, tmp_path, batch):
     path, fixed = save(baked(batch)), tmp_path / "fixed.onnx"
-    found = {f["where"].get("tensor") for f in thaw.findings(path)}
+    found = {f["location"].get("tensor") for f in thaw.findings(path)}
     assert {"reps", "grid_to", "flat", "scales"} <= found and "q" not in found
     thaw("fix", path, "-o", fixed, code=0)
     for n in (1, 2, 5, 11):
@@ -49,7 +49,7 @@ def test_a_baked_batch_moves(thaw, save, tmp_path, batch):
 def test_rows_that_differ_hold_the_batch(thaw, save, tmp_path):
     path, fixed = save(baked(8, rows_differ=True)), tmp_path / "fixed.onnx"
     report = thaw.json("fix", path, "-o", fixed, code=1)
-    assert "scales" in {left["where"] for left in report["left"]}
+    assert "scales" in {left["where"] for left in report["remaining"]}
 
 
 OTHERS = (1, 2, 4, 11)
@@ -82,7 +82,7 @@ def test_right_for_any_number_or_refused(thaw, save, tmp_path, seed):
     spec, fixed = nets.draw(seed), tmp_path / "fixed.onnx"
     report = thaw.json("fix", save(nets.build(spec, spec["n"])), "-o", fixed, code=(0, 1))
     is_free = fixed.exists() and not onnx.load(fixed).graph.input[0].type.tensor_type.shape.dim[0].dim_value
-    told = bool(report["left"]) or not is_free
+    told = bool(report["remaining"]) or not is_free
     if not told or (is_free and not spec["free"]):
         assert_right(fixed, spec)
     OUTCOMES[seed] = not told

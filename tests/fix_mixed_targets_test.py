@@ -42,7 +42,7 @@ def test_a_frozen_part_of_a_computed_target(thaw, save, tmp_path, part):
     for case in CASES[part::9]:
         order, heads, is_flat, frozen, joined = case
         path, fixed = save(attention_like(order, heads, is_flat, frozen, joined)), tmp_path / "fixed.onnx"
-        assert [f for f in thaw.findings(path) if f["code"] == "THAW010" and f["where"].get("tensor") == "seven"], case
+        assert [f for f in thaw.findings(path) if f["code"] == "THAW010" and f["location"].get("tensor") == "seven"], case
         thaw("fix", path, "-o", fixed, code=0)
         true = session(attention_like(order, heads, is_flat, (False, False), joined))
         for t, b in [(LENGTH, 2), (9, 3), (2, 5), (1, 1)]:

@@ -33,7 +33,7 @@ def test_the_name_stays_and_the_exit_code_says_that_it_is_not_true(thaw, save, t
     path, fixed = save(upsampled(sizes, names)), tmp_path / "fixed.onnx"
     assert "THAW010" in {f["code"] for f in thaw.findings(path)}
     report = thaw.json("fix", path, "-o", fixed, code=1)
-    assert any("declared '" + names[1] in left["message"] or "70" in left["message"] or "140" in left["message"] for left in report["left"])
+    assert any("declared '" + names[1] in left["message"] or "70" in left["message"] or "140" in left["message"] for left in report["remaining"])
     written = fixed if fixed.exists() else path
     assert declared(written)[1:] == names[1:]
     assert [f for f in thaw.findings(written) if f["severity"] == "error"]

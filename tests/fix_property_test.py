@@ -43,13 +43,13 @@ FILES = {f"{path.parent.name}/{path.stem}": path for path in third_party()}
 def errors(thaw, path):
     """Rule and place: the tensor where one is at fault, else the node."""
     found = [f for f in thaw.findings(path) if f["severity"] == "error"]
-    return sorted((f["code"], f["where"].get("tensor") or f["where"].get("node", "")) for f in found)
+    return sorted((f["code"], f["location"].get("tensor") or f["location"].get("node", "")) for f in found)
 
 
 def sizes(thaw, path):
     """{tensor: its dims} as inference has them: numbers, texts, or nothing where a size is not known."""
     report = thaw.json("inspect", path)
-    return {v["name"]: v["dims"] for v in [*report["values"], *report["outputs"]] if v.get("dims") is not None}
+    return {v["name"]: v["dims"] for v in [*report["tensors"], *report["outputs"]] if v.get("dims") is not None}
 
 
 def declared(model):

@@ -55,7 +55,7 @@ def test_the_reshape_of_the_field_report(thaw, save, tmp_path, refer, truth, gri
     became = changed(report)
     assert became["[1, 11, 2, 15, 2, -1]"] == "[grid_thw[0], floor(grid_thw[1]/2), 2, floor(grid_thw[2]/2), 2, -1]"
     assert became["[165]"] == "[floor(num_patches/4)]" and became["[165, 64]"] == "[floor(num_patches/4), 64]"
-    assert report["confirmed"] and [c["agrees"] for c in report["cases"]] == [True] * 4
+    assert report["accepted"] and [c["agrees"] for c in report["cases"]] == [True] * 4
     assert unseen_difference(out, truth, [*UNSEEN, (10, 14, 5)]) <= 1e-6
 
 
@@ -73,7 +73,7 @@ def test_numbers_that_the_file_declares_become_free(thaw, save, tmp_path, refer,
         value.type.tensor_type.shape.dim[0].dim_value = size
     out = tmp_path / "fixed.onnx"
     report = thaw.json("fix", save(model), "-o", out, *AT, "--reference", refer(MOVING), code=0)
-    assert [n["at"] for n in report["sizes"] if n["where"] == "pixel_values_dim0"] == [["660", "660", "660", "364", "180"]]
+    assert [n["values"] for n in report["symbols"] if n["name"] == "pixel_values_dim0"] == [["660", "660", "660", "364", "180"]]
     assert unseen_difference(out, truth) <= 1e-6
 
 
@@ -89,7 +89,7 @@ def test_one_case_tells_height_from_width_and_no_more(thaw, save, tmp_path, refe
     # As many patches as at the export: 165 may be num_patches / 4 or not. It is left, and said so.
     assert became["[1, 11, 2, 15, 2, -1]"] == "[1, floor(grid_thw[1]/2), 2, floor(grid_thw[2]/2), 2, -1]"
     assert "[165]" not in became and "[165, 64]" not in became
-    assert [n["code"] for n in report["left"] if "no case tells 165 from" in n["message"]] == ["THAW010", "THAW011"]
+    assert [n["code"] for n in report["remaining"] if "no case tells 165 from" in n["message"]] == ["THAW010", "THAW011"]
     assert any("export's own sizes" in note for note in report["notes"])
 
 
@@ -122,7 +122,7 @@ def test_what_was_refuted_is_said(thaw, save, tmp_path, refer):
                        "--reference", refer([(22, 22), (30, 22), (14, 26)]), code=0)
     note = next(n for n in report["changed"] if n["message"].startswith("[1, 11, 2, 11, 2, -1]"))
     assert "[1, floor(grid_thw[2]/2), 2, floor(grid_thw[1]/2), 2, -1] is refuted by case" in note["message"]
-    assert note["at"] == ["[1, 11, 2, 11, 2, -1]", "[1, 11, 2, 11, 2, -1]", "[1, 15, 2, 11, 2, -1]", "[1, 7, 2, 13, 2, -1]"]
+    assert note["values"] == ["[1, 11, 2, 11, 2, -1]", "[1, 11, 2, 11, 2, -1]", "[1, 15, 2, 11, 2, -1]", "[1, 7, 2, 13, 2, -1]"]
 
 
 def network_reference(path, full, feeds):

@@ -38,7 +38,7 @@ def test_a_batch_that_an_output_would_fold_stays(thaw, save, tmp_path):
     """All numbers: height and width are freed; the batch would be mixed into the rows of 'scores'."""
     path, fixed = save(exported.resize_frozen_at_one_image((1, 3, 320, 320)).model), tmp_path / "fixed.onnx"
     report = thaw.json("fix", path, "-o", fixed, code=0)
-    (line,) = [n for n in report["left"] if n["where"] == "axis 0 of 'x'"]
+    (line,) = [n for n in report["remaining"] if n["where"] == "axis 0 of 'x'"]
     assert "'scores'" in line["message"] and "thaw batch" in line["message"]
     x = onnx.load(fixed).graph.input[0].type.tensor_type.shape.dim
     assert [d.dim_param or d.dim_value for d in x] == [1, 3, "x_dim2", "x_dim3"]
@@ -66,12 +66,12 @@ def test_a_number_that_several_sizes_give_is_told_as_such(thaw, save, tmp_path, 
     declared = [1, 3, *side] if declared[2] == 352 else declared
     path = save(shuffled(side, declared=declared))
     for finding in thaw.findings(path):
-        if finding["where"].get("tensor") == "maps" and "should be" in finding.get("details", {}):
+        if finding["location"].get("tensor") == "maps" and "should be" in finding.get("details", {}):
             for part in finding["details"]["should be"].split(", "):
                 assert part.startswith("one of several sizes in "), part
     report = thaw.json("fix", path, "-o", tmp_path / "fixed.onnx", code=1)
     assert [c for c in report["changed"] if c["code"].startswith("THAW01")] == []
-    told = [n["message"] for n in report["left"] if n["where"] in ("rows", "maps")]
+    told = [n["message"] for n in report["remaining"] if n["where"] in ("rows", "maps")]
     assert any("several sizes give " in message for message in told), told
 
 
@@ -83,7 +83,7 @@ def test_a_number_that_sizes_give_by_chance_is_not_written(thaw, save, tmp_path)
                       [ints("zero", [0]), ints("end", [22]), ints("three", [3]), floats("w", 44, 3)]))
     report = thaw.json("fix", path, "-o", tmp_path / "fixed.onnx", code=1)
     assert [c for c in report["changed"] if c["where"] == "end"] == []
-    (end,) = [n for n in report["left"] if n["where"] == "end"]
+    (end,) = [n for n in report["remaining"] if n["where"] == "end"]
     assert "several sizes give 22" in end["message"]
 
 

@@ -34,7 +34,7 @@ def attention(frozen):
 def test_a_frozen_size_becomes_an_expression(thaw, save, tmp_path, make, sizes):
     path, fixed = save(make(True), "frozen"), tmp_path / "fixed.onnx"
     report = thaw.json("fix", path, "-o", fixed, code=0)
-    assert report["changed"] and not report["left"], report
+    assert report["changed"] and not report["remaining"], report
     reference, mended = session(make(False)), session(fixed)
     for dims in sizes:
         feeds = {"x": np.random.default_rng(7).standard_normal(dims, dtype=np.float32)}
@@ -46,7 +46,7 @@ def test_a_table_is_left_and_said_so(thaw, save, tmp_path):
     table = numpy_helper.from_array(np.arange(28, dtype=np.float32).reshape(7, 4), "table")
     path = save(model([node("Add", ["x", "table"], "y")], [("x", F, ["n", 4])], [("y", F, None)], [table]))
     report = thaw.json("fix", path, "--dry-run", code=1)
-    assert [n for n in report["left"] if n["where"] == "table" and n["code"] == "THAW013"]
+    assert [n for n in report["remaining"] if n["where"] == "table" and n["code"] == "THAW013"]
 
 
 def test_names_are_unique_for_each_size_and_true_ones_stay(thaw, save, tmp_path):

@@ -96,13 +96,13 @@ def test_what_no_cast_cures_is_left_with_exit_code_1(thaw, save, tmp_path):
     m = model([node("MatMul", ["a", "b"], "c"), node("Relu", ["c"], "y")], [("a", F, ["n", 8]), ("b", T.DOUBLE, [8, "k"])], [("y", F, ["?", "?"])])
     fixed = tmp_path / "fixed.onnx"
     report = thaw.json("fix", save(m), "-o", fixed, code=1)
-    assert "THAW021" in {left["code"] for left in report["left"]}
+    assert "THAW021" in {left["code"] for left in report["remaining"]}
 
 
 def test_errors_that_no_rewrite_answers_fail_the_verb(thaw, save, tmp_path):
     m = model([node("MatMul", ["a", "b"], "y")], [("a", F, ["n", 4]), ("b", F, [5, "m"])], [("y", F, ["?", "?"])])
     report = thaw.json("fix", save(m), "-o", tmp_path / "fixed.onnx", code=1)
-    assert "THAW001" in {left["code"] for left in report["left"]}
+    assert "THAW001" in {left["code"] for left in report["remaining"]}
 
 
 @pytest.mark.parametrize("seed", range(48))

@@ -45,7 +45,7 @@ def test_a_fixed_trace_is_right_or_fails(thaw, save, tmp_path, name):
     report = thaw.json("fix", path, "-o", fixed)
     # Tables hold every axis of most of these: all that is frozen is left, and said. Or all is freed.
     freed = freed_sites(report, onnx.load(path).graph)
-    assert bool(freed) != bool(report["left"])
+    assert bool(freed) != bool(report["remaining"])
     if not fixed.exists():
         return
     trace, mended, dynamic = session(path), session(fixed), session(family.dynamic())

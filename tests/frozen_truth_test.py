@@ -28,8 +28,8 @@ def named(findings):
     """The tensors that findings about frozen sizes name, in their own place or a related one."""
     names = set()
     for finding in filter(is_about_sizes, findings):
-        places = [finding, finding.get("where") or {}]
-        places += [r.get("where") or r for r in finding.get("related") or []]
+        places = [finding, finding.get("location") or {}]
+        places += [r.get("location") or r for r in finding.get("related") or []]
         names |= {p["tensor"] for p in places if p.get("tensor")}
     return names
 

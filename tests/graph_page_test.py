@@ -135,7 +135,7 @@ def test_a_module_opens_and_the_way_back_leads_back(window, pages):
 
 
 def test_edges_carry_the_sizes_that_inspect_prints(window, pages, thaw):
-    told = {v["name"]: v["dims"] for v in thaw.json("inspect", pages / "decoder.onnx")["values"]}
+    told = {v["name"]: v["dims"] for v in thaw.json("inspect", pages / "decoder.onnx")["tensors"]}
     window.open(pages / "decoder.html")
     for title in ("model", "layers.1", "self_attn"):
         click(window, title)

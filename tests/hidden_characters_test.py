@@ -218,7 +218,7 @@ def test_checkpoints_show_theirs(thaw, tmp_path):
         said(thaw, "build", tmp_path, "-o", tmp_path / "built", code=2)
 
 
-@pytest.mark.parametrize("text", ['{"<%s>": 1}', '"<%s>"', '{"schema": 0, "model": "<%s>", "units": [{"name": "<%s>"}]}', "<%s>"])
+@pytest.mark.parametrize("text", ['{"<%s>": 1}', '"<%s>"', '{"schema": 1, "model": "<%s>", "units": [{"name": "<%s>"}]}', "<%s>"])
 def test_files_of_other_kinds_show_theirs(thaw, runs, tmp_path, text):
     """Of JSON, lists and settings."""
     every = "".join(c for c in EVERY if ord(c) >= 0x20)

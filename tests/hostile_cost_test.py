@@ -65,7 +65,7 @@ def test_what_is_unknown_for_the_budget_alone_says_so(thaw, save, tmp_path):
         assert "over budget" in line and "give --max-" in line, line
         assert not (tmp_path / "out.onnx").exists()
     error = thaw.json("batch", path, "-o", tmp_path / "out.onnx", "--no-check", code=2)["error"]
-    assert error["code"] == "out-of-budget"
+    assert error["code"] == "out_of_budget"
 
 
 def test_the_budget_can_be_raised_and_lowered(thaw, save):
@@ -89,7 +89,7 @@ def test_one_budget_serves_all_that_a_verb_does(thaw, save):
 def test_a_rank_above_sixty_four_is_unknown(thaw, save):
     nodes = [node("Unsqueeze", ["x" if i == 0 else f"y{i - 1}", "axis"], [f"y{i}"]) for i in range(70)]
     seen = {v["name"]: v["dims"] for v in thaw.json(
-        "inspect", save(model(nodes, ["y69"], constants=[constant("axis", [0])])))["values"]}
+        "inspect", save(model(nodes, ["y69"], constants=[constant("axis", [0])])))["tensors"]}
     assert len(seen["y61"]) == 64 and seen["y62"] is None and seen["y69"] is None
 
 

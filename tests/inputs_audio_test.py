@@ -47,7 +47,7 @@ def test_short_recordings_are_padded_to_half_a_second(make, tmp_path):
 def test_the_tokens_are_those_that_the_encoder_gives(thaw, tmp_path):
     for frames, tokens in ((100, 13), (250, 33), (301, 40), (50, 7)):
         path = write_wav(tmp_path / f"{frames}.wav", sound(160 * frames, 16000))
-        told = thaw.json("inputs", path, "--for", "qwen3_asr", "-o", tmp_path / "in.npz")["inputs"][0]
+        told = thaw.json("inputs", path, "--for", "qwen3_asr", "-o", tmp_path / "in.npz")["sources"][0]
         assert (told["frames"], told["tokens"], told["seconds"]) == (frames, tokens, frames / 100)
 
 
@@ -142,4 +142,4 @@ def test_the_features_run_in_the_encoder(thaw, tmp_path):
     paths = [FIXTURES / name for name in RECORDINGS["both"]]
     told = thaw.json("inputs", *paths, "--for", fixture, "-o", tmp_path / "in.npz")
     ran = thaw.json("run", tmp_path / "audio.onnx", "--input", tmp_path / "in.npz")
-    assert ran["outputs"][0]["dims"][0] == sum(file["tokens"] for file in told["inputs"])
+    assert ran["outputs"][0]["dims"][0] == sum(file["tokens"] for file in told["sources"])

@@ -51,9 +51,9 @@ def test_images_are_the_samples_that_inputs_makes_of_them(thaw, conv, tmp_path):
     a, b = weights(tmp_path / "direct.onnx"), weights(tmp_path / "through.onnx")
     assert a.keys() == b.keys() and all(np.array_equal(a[name], b[name]) for name in a)
     def figures(report):
-        return [(e["output"], e["max_abs"]) for e in report["errors"] if re.match(r"\d", e["sizes"])]
+        return [(e["output"], e["max_abs_diff"]) for e in report["comparisons"] if re.match(r"\d", e["case"])]
     assert len(figures(direct)) == 4 and figures(direct) == figures(through)
-    assert [e["sizes"] for e in direct["errors"]][:4] == ["0.png", "1.jpg", "2.png", "3.jpg"]
+    assert [e["case"] for e in direct["comparisons"]][:4] == ["0.png", "1.jpg", "2.png", "3.jpg"]
 
 
 def test_sensitivity_and_plans_take_them_too(thaw, conv, tmp_path):
@@ -65,14 +65,14 @@ def test_sensitivity_and_plans_take_them_too(thaw, conv, tmp_path):
         thaw("inputs", photo, "--model", conv, *feed, "-o", samples / f"{photo.stem}.npz", code=0)
     of_images = thaw.json("sensitivity", conv, "--to", "int8", "--data", photos, *feed, "-o", tmp_path / "a")
     of_arrays = thaw.json("sensitivity", conv, "--to", "int8", "--data", samples, "-o", tmp_path / "b")
-    assert of_images["units"] == of_arrays["units"] and of_images["key"] == of_arrays["key"]
+    assert of_images["units"] == of_arrays["units"] and of_images["run_key"] == of_arrays["run_key"]
     assert of_images["samples"] == ["0.png", "1.jpg", "2.png", "3.jpg"]
     within = ["--max-error", "1", "-o", tmp_path / "plan.json"]
     plan = thaw.json("plan", tmp_path / "a", *within, *feed)
     assert plan["measured"] == thaw.json("plan", tmp_path / "b", *within)["measured"]
     assert plan["measured"] == thaw.json("plan", tmp_path / "a", *within, "--data", photos, *feed)["measured"]
     # How the files were fed stands in the report, and need not be said again; other files may be arrays.
-    assert of_images["fed"] == ["--resize=letterbox:32x32", "--std=0.25"] and of_arrays["fed"] == []
+    assert of_images["preprocessing"] == ["--resize=letterbox:32x32", "--std=0.25"] and of_arrays["preprocessing"] == []
     assert "--resize=letterbox:32x32 --std=0.25" in (tmp_path / "a" / "report.html").read_text()
     assert plan["measured"] == thaw.json("plan", tmp_path / "a", *within)["measured"]
     assert plan["measured"] == thaw.json("plan", tmp_path / "a", *within, "--data", samples)["measured"]
@@ -88,7 +88,7 @@ def test_a_tower_is_measured_on_photographs(thaw, tmp_path):
     photos = folder_of(tmp_path / "photos", 3)
     report = thaw.json("convert", tmp_path / "onnx" / "vision.onnx", "-o", tmp_path / "vision_int8.onnx", "--to", "int8",
                        "--data", photos, "--for", fixture)
-    assert {e["sizes"] for e in report["errors"]} >= {"0.png", "1.jpg", "2.png"}
+    assert {e["case"] for e in report["comparisons"]} >= {"0.png", "1.jpg", "2.png"}
     assert onnx.load(tmp_path / "vision_int8.onnx").graph.node
 
 
@@ -97,7 +97,7 @@ def test_an_encoder_is_measured_on_recordings(thaw, tmp_path):
     thaw("build", fixture, "-o", tmp_path / "onnx", "--part", "audio", code=0)
     report = thaw.json("convert", tmp_path / "onnx" / "audio.onnx", "-o", tmp_path / "audio_f16.onnx", "--to", "f16",
                        "--data", FIXTURES, "--for", fixture)
-    assert {e["sizes"] for e in report["errors"]} >= {"tone.wav", "stereo.flac"}
+    assert {e["case"] for e in report["comparisons"]} >= {"tone.wav", "stereo.flac"}
 
 
 def test_one_image_is_in_memory_at_a_time(thaw, save, tmp_path):

@@ -296,5 +296,5 @@ def test_what_is_made_is_told(thaw, tmp_path):
     assert re.search(r"wide\.png  61 x 47 -> 56 x 56, 4 tokens\n", text)
     assert "grid_thw  int64[2,3]  min 1  max 10\n" in text and f"wrote {tmp_path / 'in.npz'}\n" in text
     told = thaw.json("inputs", PICTURES[0], "--for", "phi4_mm", "-o", tmp_path / "in.npz")
-    assert told["inputs"][0]["from"] == [61, 47] and told["inputs"][0]["to"] == [448, 448]
+    assert told["sources"][0]["size_before"] == {"width": 61, "height": 47} and told["sources"][0]["size_after"] == {"width": 448, "height": 448}
     assert {array["name"]: array["dims"] for array in told["arrays"]}["pixel_values"] == [1, 2, 3, 448, 448]

@@ -34,7 +34,7 @@ def annotate(thaw, save, tmp_path):
 def test_every_tensor_is_declared_and_nothing_else_changes(annotate, thaw, save):
     before = torch_like.decoder(2)
     after = annotate(before)
-    told = {v["name"]: v["dims"] for v in thaw.json("inspect", save(before), code=0)["values"]}
+    told = {v["name"]: v["dims"] for v in thaw.json("inspect", save(before), code=0)["tensors"]}
     outputs = {o.name for o in before.graph.output}
     assert declared(after) == {name: dims for name, dims in told.items() if name not in outputs}
     assert "/model/layers.1/mlp/gate_proj/MatMul_output_0" in declared(after)
@@ -56,7 +56,7 @@ def test_a_second_run_changes_nothing(thaw, save, tmp_path):
     text = thaw("inspect", save(torch_like.decoder(1)), "--annotate", "-o", first, code=0).stdout
     assert "annotated 73 tensors" in text and f"wrote {first}" in text
     seen = thaw.json("inspect", first, "--annotate", "-o", second, code=0)
-    assert seen["annotated"] == 0 and seen["output"] == str(second) and seen["files"] == [str(second)]
+    assert seen["annotated_tensors"] == 0 and seen["output"] == str(second) and seen["files"] == [str(second)]
     assert first.read_bytes() == second.read_bytes()
 
 

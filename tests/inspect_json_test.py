@@ -39,18 +39,18 @@ def test_inputs_and_outputs_stand_in_the_models_order(thaw, save):
 
 def test_values_are_what_nodes_make(thaw, save):
     seen = thaw.json("inspect", save(conv_net()), code=0)
-    assert [(v["name"], v["op"]) for v in seen["values"]] == [("features", "Conv"), ("shape", "Shape"), ("out", "Relu")]
-    assert seen["values"][0]["dims"] == seen["outputs"][0]["dims"]
+    assert [(v["name"], v["op"]) for v in seen["tensors"]] == [("features", "Conv"), ("shape", "Shape"), ("out", "Relu")]
+    assert seen["tensors"][0]["dims"] == seen["outputs"][0]["dims"]
 
 
 def test_the_graph_in_numbers(thaw, save):
     seen = thaw.json("inspect", save(conv_net()), code=0)
     assert seen["nodes"] == 3
     assert seen["operators"] == {"Conv": 1, "Relu": 1, "Shape": 1}
-    assert seen["opset"] == {"ai.onnx": 17}
+    assert seen["opset_imports"] == {"ai.onnx": 17}
     assert seen["ir_version"] == 8
     assert seen["producer"] == "a maker 3.5"
-    assert seen["weights"] == {"count": 1, "bytes": 7 * 3 * 3 * 3 * 4, "external": 0}
+    assert seen["weights"] == {"count": 1, "bytes": 7 * 3 * 3 * 3 * 4, "external_bytes": 0}
     assert seen["constants"] == {"count": 0, "bytes": 0}
     assert seen["problems"] == [] and seen["unknown_operators"] == []
 
@@ -64,7 +64,7 @@ def test_constants_are_counted_apart(thaw, save):
 
 def test_symbols_say_where_they_come_from(thaw, save):
     seen = thaw.json("inspect", save(conv_net()), code=0)
-    assert [(s["name"], s["kind"]) for s in seen["symbols"]] == [("n", "input dim"), ("h", "input dim")]
+    assert [(s["name"], s["kind"]) for s in seen["symbols"]] == [("n", "input_dim"), ("h", "input_dim")]
     assert all(s["range"][1] is None for s in seen["symbols"])
 
 
@@ -77,13 +77,13 @@ def test_weights_are_listed_on_demand(thaw, save):
 
 def test_only_lists_the_names_that_match(thaw, save):
     seen = thaw.json("inspect", save(conv_net()), "--only", "s*")
-    assert [v["name"] for v in seen["values"]] == ["shape"]
+    assert [v["name"] for v in seen["tensors"]] == ["shape"]
     assert len(seen["outputs"]) == 2
 
 
 def test_elements_of_small_integer_tensors(thaw, save):
     seen = thaw.json("inspect", save(conv_net()), "--tensors")
-    shape = next(v for v in seen["values"] if v["name"] == "shape")
+    shape = next(v for v in seen["tensors"] if v["name"] == "shape")
     assert shape["elements"] == seen["outputs"][0]["dims"]
 
 
@@ -105,7 +105,7 @@ def test_an_inputs_values_stand_in_dims(thaw, save):
               [("x", FLOAT, ["n", 5]), ("shape", INT64, [2])], [("y", FLOAT, None)])
     seen = thaw.json("inspect", save(m), code=0)
     assert len(seen["outputs"][0]["dims"]) == 2
-    assert ("shape[0]", "input value") in [(s["name"], s["kind"]) for s in seen["symbols"]]
+    assert ("shape[0]", "input_value") in [(s["name"], s["kind"]) for s in seen["symbols"]]
 
 
 def test_what_is_no_tensor_has_a_type(thaw, save):
@@ -123,7 +123,7 @@ def test_values_of_subgraphs_say_where_they_are(thaw, save):
                                 then_branch=branch("t", helper.make_node("Relu", ["x"], ["t_out"])),
                                 else_branch=branch("e", helper.make_node("Exp", ["x"], ["e_out"])))],
               [("c", TensorProto.BOOL, []), ("x", FLOAT, ["n", 5])], [("y", FLOAT, None)])
-    values = {v["name"]: v for v in thaw.json("inspect", save(m), code=0)["values"]}
+    values = {v["name"]: v for v in thaw.json("inspect", save(m), code=0)["tensors"]}
     assert values["t_out"]["graph"] == "If 'choose'.then_branch"
     assert values["e_out"]["graph"] == "If 'choose'.else_branch"
     assert "graph" not in values["y"]
@@ -134,14 +134,14 @@ def test_a_node_that_cannot_run_is_a_problem(thaw, save):
     m = model([helper.make_node("Transpose", ["x"], ["y"], name="turn", perm=[0, 1, 2])],
               [("x", FLOAT, ["n", 5])], [("y", FLOAT, None)])
     problems = thaw.json("inspect", save(m), code=0)["problems"]
-    assert [(p["node"], p["op"]) for p in problems] == [("turn", "Transpose")] and problems[0]["message"]
+    assert [(p["location"]["node"], p["location"]["op"]) for p in problems] == [("turn", "Transpose")] and problems[0]["message"]
 
 
 def test_what_must_hold_is_an_obligation(thaw, save):
     m = model([helper.make_node("MatMul", ["x", "y"], ["z"], name="mul")],
               [("x", FLOAT, ["a", "b"]), ("y", FLOAT, ["c", "d"])], [("z", FLOAT, None)])
     obligations = thaw.json("inspect", save(m), code=0)["obligations"]
-    assert [(o["node"], o["kind"], {o["a"], o["b"]}) for o in obligations] == [("mul", "equal", {"b", "c"})]
+    assert [(o["location"]["node"], o["kind"], {o["a"], o["b"]}) for o in obligations] == [("mul", "equal", {"b", "c"})]
 
 
 def test_an_operator_without_a_rule_is_named(thaw, save):
@@ -149,12 +149,12 @@ def test_an_operator_without_a_rule_is_named(thaw, save):
     m.opset_import.append(helper.make_opsetid("my.domain", 2))
     seen = thaw.json("inspect", save(m), code=0)
     assert seen["unknown_operators"] == ["my.domain.Mystery"]
-    assert seen["trusted"] == ["y"] and seen["outputs"][0]["dims"] == [3]
+    assert seen["assumed_shapes"] == ["y"] and seen["outputs"][0]["dims"] == [3]
 
 
 def test_set_looks_at_one_size(thaw, save):
     seen = thaw.json("inspect", save(conv_net()), "--sizes", "h=13,n=5", code=0)
-    assert seen["set"] == {"h": 13, "n": 5}
+    assert seen["sizes"] == {"h": 13, "n": 5}
     assert seen["outputs"][0]["dims"] == [5, 7, 7, 6] and seen["inputs"][0]["dims"] == [5, 3, 13, 11]
     assert seen["symbols"] == []
 
@@ -187,4 +187,4 @@ def test_each_kind_of_statement_has_its_name(thaw, save):
               ("f", FLOAT, [1, 3, "u", 9])]
     outputs = [(name, FLOAT, None) for name in ("added", "product", "rows", "seen")]
     seen = thaw.json("inspect", save(model(nodes, inputs, outputs, [weight, numpy_helper.from_array(np.array([-1, 7]), "to")])), code=0)
-    assert {o["node"]: o["kind"] for o in seen["obligations"]} == {"add": "broadcast", "matmul": "equal", "reshape": "divisible", "conv": "at most"}
+    assert {o["location"]["node"]: o["kind"] for o in seen["obligations"]} == {"add": "broadcast", "matmul": "equal", "reshape": "divisible", "conv": "at_most"}

@@ -139,6 +139,9 @@ def test_a_journal_is_written_to_its_own_name_alone(thaw, tmp_path):
             assert precious.read_text() == "what nobody may write to\n", run.stderr
 
 
+SAMPLES = ("mse", "cosine", "kl", "nsr")
+
+
 def report_of(thaw, folder):
     np.savez(folder / "samples.npz", x=np.random.default_rng(0).standard_normal((3, 64)).astype(np.float32))
     thaw("sensitivity", product(folder / "m.onnx"), "--data", folder / "samples.npz", "-o", folder / "made", code=0)
@@ -150,14 +153,14 @@ def test_what_is_wrong_in_a_report_is_named(thaw, tmp_path):
     changes = [
         (lambda r: r.pop("model"), "'model' is missing"),
         (lambda r: r.update(seed=-1), "seed: it is -1"),
-        (lambda r: r.update(weights=4e42), "weights: it is 4e+42"),
+        (lambda r: r.update(weight_bytes=4e42), "weight_bytes: it is 4e+42"),
         (lambda r: r.update(metric="words"), "metric: it is \"words\""),
-        (lambda r: r["all"].append(r["all"][0]), "all: there are 2 of them, and 1 precisions"),
+        (lambda r: r["uniform"].append(r["uniform"][0]), "uniform: there are 2 of them, and 1 precisions"),
         (lambda r: r["units"][0]["errors"][0].update(precision=7), "precision: it is 7, and there are 1"),
         (lambda r: r["units"][0]["errors"].append(r["units"][0]["errors"][0]), "stands there twice"),
-        (lambda r: r["units"][0]["errors"][0]["in"].update(samples=[[1, 2, 3]]), "holds 3 figures, not 4"),
-        (lambda r: r["units"][0]["errors"][0]["in"].update(samples=[[0] * 4] * 2), "figures of 2 samples, and 1 samples"),
-        (lambda r: r["units"][0]["errors"][0]["in"].update(samples=[[-5, 0, 0, 0]]), "is -5, no figure of an error"),
+        (lambda r: r["units"][0]["errors"][0]["one_at_a_time"].update(samples={"mse": [1]}), "samples: 'cosine' is missing"),
+        (lambda r: r["units"][0]["errors"][0]["one_at_a_time"].update(samples={key: [0, 0] for key in SAMPLES}), "figures of 2 samples, and 1 samples"),
+        (lambda r: r["units"][0]["errors"][0]["one_at_a_time"].update(samples={key: [-5] for key in SAMPLES}), "is -5, no figure of an error"),
         (lambda r: r["units"][0].update(nodes="product"), "units[0].nodes: it is no list"),
         (lambda r: r["precisions"][0].update(accuracy_level=1 << 40), "'accuracy_level' is 1099511627776"),
     ]

@@ -71,6 +71,6 @@ def test_the_examples_print_what_the_page_says(program):
 def test_every_code_of_an_error_is_described():
     header = (SOURCE / "include" / "thaw" / "error.h").read_text()
     codes = re.findall(r"^  k(\w+) = \d+,", header, re.M)
-    words = ["-".join(re.findall(r"[A-Z][a-z]+", code)).lower() for code in codes]
+    words = ["_".join(re.findall(r"[A-Z][a-z]+", code)).lower() for code in codes]
     assert len(words) >= 9
-    assert re.findall(r"^\| `([a-z-]+)` \|", PAGE, re.M) == words
+    assert re.findall(r"^\| `([a-z_]+)` \|", PAGE, re.M) == words

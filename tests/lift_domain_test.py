@@ -154,7 +154,7 @@ def test_a_size_that_no_trace_has_is_right_or_the_guards_error(thaw, save, tmp_p
 
 
 def notes(report):
-    return [f"{note['where']}: {note['message']}" for note in report["domain"]]
+    return [f"{note['where']}: {note['message']}" for note in report["valid_sizes"]]
 
 
 def lifted(thaw, save, tmp_path, build, sizes, *options):
@@ -164,7 +164,7 @@ def lifted(thaw, save, tmp_path, build, sizes, *options):
 
 
 def domain(path):
-    return {pair.key: pair.value for pair in onnx.load(path).metadata_props}.get("thaw.domain")
+    return {pair.key: pair.value for pair in onnx.load(path).metadata_props}.get("thaw.valid_sizes")
 
 
 def ends(path, x, **options):
@@ -200,7 +200,7 @@ def test_what_breaks_at_few_sizes_between_the_traces_is_not_written(thaw, save, 
     report = lift(64, 101, 190, code=1)
     assert not out.exists() and "x_dim1 = 129" in report["unexplained"][0]["where"]
     assert notes(lift(64, 100, 190)) == ["x_dim1: known for multiples of 2; one trace at another size tells the rest"]
-    assert lift(66, 101, 127)["domain"] == []
+    assert lift(66, 101, 127)["valid_sizes"] == []
 
 
 def test_square_traces_say_so(thaw, save, tmp_path):
@@ -212,7 +212,7 @@ def test_square_traces_say_so(thaw, save, tmp_path):
 
 def test_an_odd_size_among_the_traces_needs_no_guard(thaw, save, tmp_path):
     out, report = lifted(thaw, save, tmp_path, halves, [(13,), (22,), (35,)])
-    assert report["domain"] == [] and domain(out) is None
+    assert report["valid_sizes"] == [] and domain(out) is None
     assert not [node for node in onnx.load(out).graph.node if "guard" in node.name]
 
 

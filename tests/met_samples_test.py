@@ -130,7 +130,7 @@ def test_what_is_said_of_node_tests_is_true(thaw, tmp_path):
                 made[f"{case.name}_{integers}"] = one
                 (tmp_path / f"{case.name}_{integers}.onnx").write_bytes(one[0].SerializeToString())
     report = thaw.json("check", tmp_path, "--select", "THAW018")
-    found = {Path(m["model"]).stem: m["findings"][0]["where"]["tensor"] for m in report["models"] if m.get("findings")}
+    found = {Path(m["model"]).stem: m["findings"][0]["location"]["tensor"] for m in report["models"] if m.get("findings")}
     says = {name: has_own_rows(*made[name], output) for name, output in found.items()}
     assert len(made) > 1500 and list(says.values()).count(False) > 40
     assert not [name for name, is_apart in says.items() if is_apart] and list(says.values()).count(None) < 10

@@ -228,8 +228,8 @@ def test_what_is_no_attention_stays_and_says_why(thaw, save, tmp_path, case, tar
     model, out = save(typed(model)), tmp_path / "out.onnx"
     thaw("optimize", model, "-o", out, "--target", target, "--no-check", code=0)
     assert "Softmax" in operators(out)
-    (left,) = thaw.json("optimize", out, "--target", target, "--dry-run", code=0)["left"]
-    assert left["kind"] == "attention" and why in left["message"]
+    (left,) = thaw.json("optimize", out, "--target", target, "--dry-run", code=0)["missed"]
+    assert left["pass"] == "attention" and why in left["message"]
     assert why in thaw("optimize", out, "--target", target, "--dry-run", "--explain", code=0).stdout
 
 

@@ -117,4 +117,4 @@ def test_sizes_that_only_running_tells(thaw, tmp_path):
 @pytest.mark.parametrize("name", ["qwen2_5_vl_22x30", "qwen3_vl_28x20", "qwen3_vl_8x12"])
 def test_a_trace_is_compared_at_its_own_grid(thaw, tmp_path, name):
     report = thaw.json("optimize", need_shared("fixtures", "traces_more") / f"{name}.onnx", "-o", tmp_path / "out.onnx", "--target", "ort", code=0)
-    assert report["checked"] and all(check["agrees"] for check in report["checked"])
+    assert report["checks"] and all(check["agrees"] for check in report["checks"])

@@ -88,7 +88,7 @@ def test_blocks_that_have_no_older_form(thaw, save, tmp_path, kind):
         model.graph.node[0].attribute[1].i = 24
     path, out = save(model), tmp_path / "out.onnx"
     report = thaw.json("optimize", path, "-o", out, "--target", "directml", "--dry-run", "--no-check", code={0, 1})
-    assert "DequantizeLinear" in " ".join(change["message"] for change in report["left"])
+    assert "DequantizeLinear" in " ".join(change["message"] for change in report["missed"])
 
 
 def test_no_model_gets_worse(thaw, save, tmp_path):
@@ -98,8 +98,8 @@ def test_no_model_gets_worse(thaw, save, tmp_path):
     thaw("optimize", path, "-o", out, "--target", "directml", code={0, 1})
     left = operators(out).split()
     assert "AffineGrid" in left and "ConstantOfShape" not in left
-    before = {f["where"]["node"] for f in findings(thaw, path)}
-    assert {f["where"]["node"] for f in findings(thaw, out)} < before
+    before = {f["location"]["node"] for f in findings(thaw, path)}
+    assert {f["location"]["node"] for f in findings(thaw, out)} < before
 
 
 def test_volumes_that_a_grid_looks_at(thaw, save, tmp_path):

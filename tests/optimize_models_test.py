@@ -30,7 +30,7 @@ def declared(path):
 def optimized(thaw, model, out, *options):
     """Optimizes, and holds what must hold of every result. Returns the report."""
     report = thaw.json("optimize", model, "-o", out, *options, code=0)
-    assert all(check["agrees"] for check in report["checked"])
+    assert all(check["agrees"] for check in report["checks"])
     assert declared(out) == declared(model)
     assert set(errors(thaw, out)) <= set(errors(thaw, model)), "a finding that was not there"
     assert thaw.json("optimize", out, "--dry-run", code=0)["changed"] == []
@@ -90,4 +90,4 @@ def test_a_check_looks_for_integers_that_the_model_takes(thaw, save, tmp_path):
     { a = Identity(x) k = ReduceMin<keepdims=0>(mask) two = Constant<value_ints=[2]>() s = Mul(k, two) sizes = Concat<axis=0>(s, two) b, c = Split<axis=1>(a, sizes) y = Sub(b, c) }"""
     path, out = save(onnx.parser.parse_model(text)), tmp_path / "out.onnx"
     report = thaw.json("optimize", path, "-o", out, code=0)
-    assert report["checked"] and not report["uncompared"]
+    assert report["checks"] and not report["not_compared"]

@@ -130,7 +130,7 @@ def test_what_is_none_stays(thaw, save, tmp_path, case, target, opset):
     model, out = save(typed(model_of(opset, inputs, "y", body))), tmp_path / "out.onnx"
     thaw("optimize", model, "-o", out, "--target", target, "--no-check", code=0)
     assert "RotaryEmbedding" not in operators(out)
-    left = thaw.json("optimize", model, "--target", target, "--dry-run", code=0)["left"]
+    left = thaw.json("optimize", model, "--target", target, "--dry-run", code=0)["missed"]
     assert why in " ".join(change["message"] for change in left)
 
 

@@ -247,7 +247,7 @@ def test_what_has_no_equal_is_said(thaw, save, tmp_path):
     path, out = save(model), tmp_path / "out.onnx"
     report = thaw.json("optimize", path, "-o", out, "--no-check", "--target", "portable", code=1)
     assert [finding["code"] for finding in report["findings"]] == ["THAW030"]
-    assert ["standard", "its statistics are outputs"] in [[left["kind"], left["message"]] for left in report["left"]]
+    assert ["standard", "its statistics are outputs"] in [[left["pass"], left["message"]] for left in report["missed"]]
     text = thaw("optimize", path, "-o", out, "--no-check", code=0).stdout
     assert "portable runtime does not take" in text and "THAW030" in text
     assert not thaw.json("optimize", path, "-o", out, "--no-check", "--target", "ort", code=0)["findings"]

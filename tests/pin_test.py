@@ -61,9 +61,9 @@ def test_every_size_becomes_a_number(thaw, tower, tmp_path):
     assert [dims(v) for v in made.graph.output] == [[1, 77, 8], [11, 7]]
     assert all(isinstance(d, int) for v in made.graph.value_info for d in dims(v))
     assert not {"Shape", "Gather", "Concat", "Slice", "Unsqueeze"} & set(operators(out))
-    (pinned,) = report["pinned"]
-    assert pinned["open"] == [] and pinned["nodes_after"] < pinned["nodes_before"]
-    assert [c["agrees"] for c in pinned["checked"]] == [True]
+    (pinned,) = report["models"]
+    assert pinned["dynamic_axes"] == [] and pinned["nodes_after"] < pinned["nodes_before"]
+    assert [c["agrees"] for c in pinned["checks"]] == [True]
     given = feeds(44, 28, grid=(1, 11, 7))
     for wanted, got in zip(run(tower, given), run(out, {"image": given["image"]}), strict=True):
         np.testing.assert_array_equal(wanted, got)
@@ -72,7 +72,7 @@ def test_every_size_becomes_a_number(thaw, tower, tmp_path):
 def test_what_stays_open_is_named_with_its_reason(thaw, tower, tmp_path):
     out = tmp_path / "pinned.onnx"
     report = thaw.json("pin", tower, "--sizes", "height=44,width=28", "-o", out, code=0)
-    why = {entry["tensor"]: entry["why"] for entry in report["pinned"][0]["open"]}
+    why = {entry["tensor"]: entry["message"] for entry in report["models"][0]["dynamic_axes"]}
     assert "'batch' is free: give it in --sizes" in why["image"]
     assert any("give that input in --values" in text for text in why.values())
     text = thaw("pin", tower, "--sizes", "height=44,width=28", "-o", out, code=0).stdout
@@ -87,8 +87,8 @@ def test_a_size_that_the_data_makes_stays_open(thaw, save, tmp_path):
     text = '<ir_version: 9, opset_import: ["" : 17]> g (float[n] x) => (int64[r,k] y) { y = NonZero(x) }'
     model = save(onnx.parser.parse_model(text))
     report = thaw.json("pin", model, "--sizes", "n=7", "-o", tmp_path / "out.onnx", code=0)
-    (entry,) = report["pinned"][0]["open"]
-    assert entry["axis"] == 1 and "only running the model tells" in entry["why"] and "NonZero" in entry["why"]
+    (entry,) = report["models"][0]["dynamic_axes"]
+    assert entry["axis"] == 1 and "only running the model tells" in entry["message"] and "NonZero" in entry["message"]
 
 
 def test_a_branch_on_a_size_is_taken(thaw, save, tmp_path):
@@ -200,7 +200,7 @@ def test_a_real_detector(thaw, tmp_path):
     names = [d.dim_param for d in onnx.load(fixed, load_external_data=False).graph.input[0].type.tensor_type.shape.dim]
     sizes = ",".join(f"{name}={size}" for name, size in zip(names, (1, 3, 160, 224), strict=True) if name)
     report = thaw.json("pin", fixed, "--sizes", sizes, "-o", out, code=0)
-    assert report["pinned"][0]["open"] == []
+    assert report["models"][0]["dynamic_axes"] == []
     assert "Shape" not in operators(out)
 
 

@@ -321,7 +321,7 @@ def reports(thaw, models, dims=f"n=1..{HIGHEST},m=1..{HIGHEST},k=1..{HIGHEST}"):
 def claims(report):
     """Whether every statement is called proven."""
     proof = report.get("proof")
-    return bool(proof) and proof["conditions"] == proof["broken"] == proof["open"] == 0 and not any(
+    return bool(proof) and proof["input_conditions"] == proof["refuted"] == proof["unknown"] == 0 and not any(
         f["code"] in PROVEN_CODES for f in report["findings"])
 
 

@@ -64,7 +64,7 @@ def test_what_the_runtime_reads_is_read(thaw, save, tmp_path, case):
     path, fixed = save(READ[case]), tmp_path / "fixed.onnx"
     wanted = run(READ[case], X)
     (finding,) = thaw.findings(path, "--select", "THAW006")
-    assert finding["where"]["tensor"] == "a" and "the last" in finding["message"]
+    assert finding["location"]["tensor"] == "a" and "the last" in finding["message"]
     thaw("inspect", path, code=0)
     report = thaw.json("fix", path, "-o", fixed, code=0)
     assert [c["where"] for c in report["changed"] if c["code"] == "THAW006"] == ["a"]

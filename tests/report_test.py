@@ -76,9 +76,9 @@ def leaves(value):
 
 def assert_says_all(page, report):
     """Every text and number of the JSON is on the page; a size's values stand in cells of their own, before a remark."""
-    sizes = [{**note, "message": note["message"].removeprefix(", ".join(note["at"])).removeprefix(": ")}
-             for note in report.get("sizes", [])]
-    report = {**report, "sizes": sizes}
+    sizes = [{**note, "message": note["message"].removeprefix(", ".join(note["values"])).removeprefix(": ")}
+             for note in report.get("symbols", [])]
+    report = {**report, "symbols": sizes}
     for leaf in leaves(report):
         if isinstance(leaf, bool) or leaf is None:
             continue
@@ -117,26 +117,26 @@ def leftovers(folder):
 def test_the_page_of_lifting_says_what_the_json_says(thaw, save, tmp_path, name):
     page, report = twice(thaw, tmp_path, "lift", *traces(save, tmp_path, BY_NAME[name]))
     assert_says_all(page, report)
-    assert len(report["traces"]) == 3 and len(report["checked"]) == 3
-    assert all(check["agrees"] and check["inputs"] for check in report["checked"])
+    assert len(report["traces"]) == 3 and len(report["checks"]) == 3
+    assert all(check["agrees"] and check["inputs"] for check in report["checks"])
     assert "written" in page.text
 
 
 def test_the_evidence_stands_beside_the_expression(thaw, save, tmp_path):
     page, report = twice(thaw, tmp_path, "lift", *traces(save, tmp_path, BY_NAME["text_decoder"]))
-    names = [trace["trace"] for trace in report["traces"]]
+    names = [trace["model"] for trace in report["traces"]]
     solved = {(row["became"], *(row[name] for name in names)): row for row in page.rows(["became"])}
     assert len(solved) < len(report["lifted"]), "equal explanations stand together"
     for note in report["lifted"]:
-        row = solved[(note["message"], *note["at"])]
+        row = solved[(note["message"], *note["values"])]
         assert note["where"] in row["where"]
     assert sum(int(row["places"]) for row in solved.values()) == len(report["lifted"])
     # A list of integers: the sizes that the expression names, put in, give what each trace had.
-    sizes = {note["where"]: [int(text) for text in note["at"]] for note in report["sizes"]}
+    sizes = {size["name"]: [int(text) for text in size["values"]] for size in report["symbols"]}
     lists = [note for note in report["lifted"] if re.fullmatch(r"\[[\w, -]+\]", note["message"])]
     assert lists
     for note in lists:
-        for k, text in enumerate(note["at"]):
+        for k, text in enumerate(note["values"]):
             assert eval(note["message"], {}, {name: at[k] for name, at in sizes.items()}) == json.loads(text)
 
 
@@ -144,11 +144,11 @@ def test_what_is_said_of_a_size_besides_its_values_is_on_the_page(thaw, save, tm
     """One that is the same in all traces."""
     family = BY_NAME["vision_tower_angles"]
     page, report = twice(thaw, tmp_path, "lift", *traces(save, tmp_path, family), "--add-input", "grid_thw:int64[1,3]")
-    said = [note for note in report["sizes"] if len(set(note["at"])) == 1 and "untold" in note["message"]]
+    said = [note for note in report["symbols"] if len(set(note["values"])) == 1 and "untold" in note["message"]]
     assert said
     rows = {row["size"]: row for row in page.rows(["size"])}
     for note in said:
-        assert rows[note["where"]]["remark"] and note["message"].endswith(rows[note["where"]]["remark"])
+        assert rows[note["name"]]["remark"] and note["message"].endswith(rows[note["name"]]["remark"])
 
 
 def test_sizes_of_the_traces_are_told(thaw, save, tmp_path):
@@ -172,7 +172,7 @@ def test_what_is_not_explained_is_on_the_page_and_nothing_is_written(thaw, save,
         paths.append(save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), f"t{rows}"))
     page, report = twice(thaw, tmp_path, "lift", *paths, code=1)
     assert report["output"] is None and not (tmp_path / "out.onnx").exists()
-    assert [note["at"] for note in report["unexplained"]] == [["float32[6,4]", "float32[10,4]", "float32[14,4]"]]
+    assert [note["values"] for note in report["unexplained"]] == [["float32[6,4]", "float32[10,4]", "float32[14,4]"]]
     assert_says_all(page, report)
     assert "'odd'" in page.rows(["why"])[0]["where"] and "not written" in page.text
 
@@ -190,8 +190,8 @@ def test_a_result_that_differs_from_a_trace_is_not_written(thaw, save, tmp_path)
                                                          numpy_helper.from_array(np.array([2 * rows, 256]), "shape")])
         paths.append(save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), f"t{rows}"))
     page, report = twice(thaw, tmp_path, "lift", *paths, code=1)
-    assert [check["agrees"] for check in report["checked"]] == [True, True, False]
-    assert "'y' differs by" in report["checked"][2]["message"]
+    assert [check["agrees"] for check in report["checks"]] == [True, True, False]
+    assert "'y' differs by" in report["checks"][2]["message"]
     assert report["output"] is None and not (tmp_path / "out.onnx").exists()
     assert_says_all(page, report)
     verdicts = [row["verdict"] for row in page.rows(["trace", "inputs", "largest difference"])]
@@ -205,15 +205,15 @@ def test_the_page_of_batching_says_what_the_json_says(thaw, save, tmp_path):
     page, report = twice(thaw, tmp_path, "batch", save(scrfd.model()))
     assert_says_all(page, report)
     nodes = {row["operator"]: row for row in page.rows(["operator"])}
-    for kind, column in (("kept", "as they are"), ("rewritten", "rewritten"), ("untouched", "not reached")):
-        assert sum(int(row[column]) for row in nodes.values()) == report[kind]
+    for kind, column in (("unchanged", "as they are"), ("rewritten", "rewritten"), ("independent", "not reached")):
+        assert sum(int(row[column]) for row in nodes.values()) == report["nodes"][kind]
     assert int(nodes["Transpose"]["rewritten"]) == 9 and int(nodes["Conv"]["rewritten"]) == 0
     ports = {row["name"]: row for row in page.rows(["", "name"])}
     assert ports["input.1"]["one sample"] != ports["input.1"]["over a batch"]
     assert len(ports) == 10
     # The sizes of the check are distinct, and it ran on three samples.
-    assert len(report["checked"]) == 2
-    for check in report["checked"]:
+    assert len(report["checks"]) == 2
+    for check in report["checks"]:
         count, _, height, width = map(int, re.findall(r"\d+", check["inputs"]["input.1"].split("[")[1]))
         assert count == 3 and len({count, height, width, 1}) == 4
 
@@ -221,9 +221,11 @@ def test_the_page_of_batching_says_what_the_json_says(thaw, save, tmp_path):
 @pytest.mark.parametrize("options", [["--to", "int4", "--keep", "*Erf*"], ["--to", "int3", "--no-check"], ["--to", "f16"]])
 def test_the_page_of_converting_says_what_the_json_says(thaw, save, tmp_path, options):
     page, report = twice(thaw, tmp_path, "convert", save(block()), *options)
-    assert_says_all(page, {**report, "converted": [note["message"] for note in report["converted"]]})
+    said = {"converted": [note["message"] for note in report["converted"]],
+            "comparisons": [{**one, "dataset": None} for one in report["comparisons"]]}
+    assert_says_all(page, {**report, **said})
     assert sum(int(row["nodes"]) for row in page.rows(["what", "nodes"]) if row["what"]) >= len(report["converted"]) > 0
-    assert bool(report["errors"]) == ("--no-check" not in options)
+    assert bool(report["comparisons"]) == ("--no-check" not in options)
 
 
 def test_the_page_tells_inputs_that_samples_share(thaw, save, tmp_path):
@@ -239,8 +241,8 @@ def test_the_page_tells_inputs_that_samples_share(thaw, save, tmp_path):
 def test_batching_compares_with_the_model_sample_by_sample(thaw, save, tmp_path):
     """The figure is the one that ONNX Runtime gives here: a model whose batched form is not the same to the last bit."""
     report = thaw.json("batch", save(vit.static(12, 20, kind="table")), "-o", tmp_path / "out.onnx", code=0)
-    assert [check["agrees"] for check in report["checked"]] == [True]
-    assert 0 <= report["checked"][0]["max_abs"] < 1e-4 * report["checked"][0]["largest"]
+    assert [check["agrees"] for check in report["checks"]] == [True]
+    assert 0 <= report["checks"][0]["max_abs_diff"] < 1e-4 * report["checks"][0]["max_abs_expected"]
 
 
 def chance(node, name="chance"):
@@ -257,10 +259,10 @@ def test_a_model_that_does_not_run_here_is_not_written_and_said_to_be_unchecked(
     model = helper.make_model(helper.make_graph(nodes, "g", [x, rows], [y]), opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     path = save(model)
     page, report = twice(thaw, tmp_path, "batch", path, "--inputs", "x", "--values", "rows=77", code=1)
-    assert report["checked"] == [] and "does not run here" in report["not_checked"]
+    assert report["checks"] == [] and "does not run here" in report["not_compared"][0]
     assert not (tmp_path / "out.onnx").exists() and "Not checked" in page.text and "not written" in page.text
     # With a row that is there it runs, and is checked.
-    assert thaw.json("batch", path, "-o", tmp_path / "out.onnx", "--inputs", "x", "--values", "rows=5", code=0)["checked"]
+    assert thaw.json("batch", path, "-o", tmp_path / "out.onnx", "--inputs", "x", "--values", "rows=5", code=0)["checks"]
 
 
 def test_a_model_that_memory_does_not_hold_is_not_run(thaw, tmp_path):
@@ -282,7 +284,7 @@ def test_a_model_that_memory_does_not_hold_is_not_run(thaw, tmp_path):
         paths.append(tmp_path / f"t{rows}.onnx")
         paths[-1].write_bytes(model.SerializeToString())
     report = thaw.json("batch", paths[0], "-o", tmp_path / "out.onnx", code=1)
-    assert report["checked"] == [] and "1099.5 GB" in report["not_checked"] and not (tmp_path / "out.onnx").exists()
+    assert report["checks"] == [] and "1099.5 GB" in report["not_compared"][0] and not (tmp_path / "out.onnx").exists()
     assert thaw.json("batch", paths[0], "-o", tmp_path / "out.onnx", "--no-check", code=0)["output"]
     message = thaw.error("lift", *paths[1:], "-o", tmp_path / "lifted.onnx")
     assert "1099.5 GB" in message and "--no-check" in message and not (tmp_path / "lifted.onnx").exists()
@@ -291,7 +293,7 @@ def test_a_model_that_memory_does_not_hold_is_not_run(thaw, tmp_path):
 
 def test_no_check_is_said(thaw, save, tmp_path):
     page, report = twice(thaw, tmp_path, "batch", save(scrfd.model()), "--no-check")
-    assert report["checked"] == [] and "--no-check" in report["not_checked"] and "--no-check" in page.text
+    assert report["checks"] == [] and "--no-check" in report["not_compared"][0] and "--no-check" in page.text
 
 
 @pytest.mark.parametrize("name", [HOSTILE, TURNED, "a\x1b[31mb", "größe 大"])

@@ -49,8 +49,8 @@ def test_greedy_tokens_are_transformers(thaw, built, family, target):
                      "--max-new-tokens", 32, code=0)
     assert made["prompt_tokens"] == case["prompt_tokens"]
     assert made["tokens"] == case["tokens"]
-    assert made["has_ended"] == (len(case["tokens"]) < 32)
-    assert made["seconds"] >= made["seconds_to_first"] > 0 and made["tokens_per_second"] > 0
+    assert (made["finish_reason"] == "stop") == (len(case["tokens"]) < 32)
+    assert made["seconds"] >= made["seconds_to_first_token"] > 0 and made["tokens_per_second"] > 0
     assert ("real_time_factor" in made) == (family == "qwen3_asr")
 
 

@@ -193,7 +193,7 @@ def test_what_thaw_itself_computes_ends_too(thaw, save, tmp_path, call):
     assert "the call was ended after 0.5 s, while inferring sizes" in line and "--timeout" in line, line
     assert 1 < took < 5 and os.listdir(tmp_path) == [path.name]
     error = json.loads(thaw(call[0], path, *call[1:], *options, "--format", "json", cwd=tmp_path, timeout=60, code=2).stdout)["error"]
-    assert error["code"] == "out-of-budget" and "inferring sizes" in error["what"]
+    assert error["code"] == "out_of_budget" and "inferring sizes" in error["what"]
 
 
 def test_memory_is_of_both_processes(thaw, save, tmp_path):

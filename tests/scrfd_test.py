@@ -26,7 +26,7 @@ def test_check_names_the_clash(thaw, save, detector):
     findings = thaw.findings(save(scrfd.declare_batch(detector, 32)))
     clashes = [f for f in findings if "'?'" in f["message"]]
     names = {v.name for v in [*detector.graph.value_info, *detector.graph.input, *detector.graph.output]}
-    places = [[f["where"], *(r["where"] for r in f.get("related", []) if "where" in r)] for f in clashes]
+    places = [[f["location"], *(r["location"] for r in f.get("related", []) if "location" in r)] for f in clashes]
     both = [{p.get("tensor") for p in pair} & names for pair in places]
     assert any(len(pair) >= 2 for pair in both), "no finding names two tensors"
 
@@ -41,7 +41,7 @@ def test_the_mended_detector_agrees_with_the_original(thaw, save, tmp_path, dete
         feeds = scrfd.feeds(batch, h, w)
         assert worst(fixed.run(None, feeds), reference.run(None, feeds)) < 1e-4
     report = thaw.json("verify", mended, "--against", broken, "--sizes", sweep(mended), code=0)
-    assert report["passed"] and len(report["points"]) == len(SIZES)
+    assert report["accepted"] and len(report["points"]) == len(SIZES)
 
 
 def test_the_mended_detector_runs_the_batch_that_failed(thaw, save, tmp_path, detector):

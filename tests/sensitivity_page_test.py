@@ -78,7 +78,7 @@ def test_charts_show_the_reports_figures(shown, page):
                 select.value = [...select.options].find(o => o.textContent === text || o.value === text).value;
                 select.dispatchEvent(new Event("change")); }""", to, metric)
             drawn = chart(shown, "in-order")
-            assert drawn["data"][0] == pytest.approx([u["errors"][("int4", "int8-blocks").index(to)]["in"][metric] for u in report["units"]])
+            assert drawn["data"][0] == pytest.approx([u["errors"][("int4", "int8-blocks").index(to)]["one_at_a_time"][{"sqnr": "sqnr_db"}.get(metric, metric)] for u in report["units"]])
             ordered = chart(shown, "sorted")["data"][0]
             assert ordered == sorted(ordered, reverse=metric != "sqnr")
             assert len(ordered) == 18

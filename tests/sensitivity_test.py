@@ -33,9 +33,9 @@ def measured(thaw, model, samples, out, *args, code=0):
     return thaw.json("sensitivity", model, "--data", samples, "-o", out, *args, code=code)
 
 
-def by_name(report, which="in", precision=0):
+def by_name(report, which="one_at_a_time", precision=0):
     """By unit, each sample's mean squared error."""
-    return {u["name"]: [s[0] for s in u["errors"][precision][which]["samples"]] for u in report["units"]}
+    return {u["name"]: u["errors"][precision][which]["samples"]["mse"] for u in report["units"]}
 
 
 def assert_same(got, wanted):
@@ -49,7 +49,7 @@ def test_exact_is_the_plain_way(thaw, tower, samples, tmp_path, to):
     report = measured(thaw, tower, samples, tmp_path / "report", "--to", to, "--no-optimize")
     assert report["measured"] == 18 and report["failed"] == 0
     assert_same(by_name(report), nets.plain(thaw, tower, samples, report, tmp_path, to=to))
-    assert_same(by_name(report, "out"), nets.plain(thaw, tower, samples, report, tmp_path, to=to, out=True))
+    assert_same(by_name(report, "leave_one_out"), nets.plain(thaw, tower, samples, report, tmp_path, to=to, out=True))
 
 
 def test_each_unit_may_cost_what_a_conversion_may(thaw, tower, samples, tmp_path):
@@ -73,7 +73,7 @@ def test_exact_is_the_plain_way_where_codes_branch(thaw, save, tmp_path):
         np.savez(samples / f"{i:02}.npz", image=rng.integers(0, 256, (1, 3, *rng.integers(8, 30, 2))).astype(np.uint8))
     report = measured(thaw, model, samples, tmp_path / "report", "--to", "int8", "--no-optimize")
     assert_same(by_name(report), nets.plain(thaw, model, samples, report, tmp_path, to="int8"))
-    assert_same(by_name(report, "out"), nets.plain(thaw, model, samples, report, tmp_path, to="int8", out=True))
+    assert_same(by_name(report, "leave_one_out"), nets.plain(thaw, model, samples, report, tmp_path, to="int8", out=True))
 
 
 @pytest.mark.parametrize("options", [[], ["--only-in"]])
@@ -91,22 +91,22 @@ def test_all_together_are_the_model_that_convert_writes(thaw, tmp_path, options)
     thaw("convert", tmp_path / "model.onnx", "-o", tmp_path / "all.onnx", "--to", "int8", "--no-check", "--no-optimize", "--data", samples, code=0)
     wanted, got = (nets.outputs(tmp_path / name, samples, report["outputs"]) for name in ("model.onnx", "all.onnx"))
     figures = [nets.mse(w, g) for w, g in zip(wanted, got, strict=True)]
-    np.testing.assert_allclose([s[0] for s in report["all"][0]["in"]["samples"]], figures, rtol=1e-6)
+    np.testing.assert_allclose(report["uniform"][0]["error"]["samples"]["mse"], figures, rtol=1e-6)
 
 
 def test_figures_are_what_they_are_called(thaw, tower, samples, tmp_path):
     report = measured(thaw, tower, samples, tmp_path / "report", "--to", "int4", "--no-optimize", "--metric", "sqnr")
     thaw("convert", tower, "-o", tmp_path / "all.onnx", "--to", "int4", "--method", "search", "--no-check", "--no-optimize", "--data", samples, code=0)
     wanted, got = (nets.outputs(path, samples, ["y"]) for path in (tower, tmp_path / "all.onnx"))
-    for (x,), (y,), figures in zip(wanted, got, report["all"][0]["in"]["samples"], strict=True):
+    for (x,), (y,), figures in zip(wanted, got, zip(*(report["uniform"][0]["error"]["samples"][k] for k in ("mse", "cosine", "kl", "nsr")), strict=True), strict=True):
         x, y = x.astype(np.float64), y.astype(np.float64)
         p, q = (np.exp(z - z.max(-1, keepdims=True)) for z in (x, y))
         p, q = p / p.sum(-1, keepdims=True), q / q.sum(-1, keepdims=True)
         expected = [np.mean((x - y) ** 2), 1 - (x * y).sum() / np.sqrt((x**2).sum() * (y**2).sum()),
                     (p * np.log(p / q)).sum(-1).mean(), ((x - y) ** 2).sum() / (x**2).sum()]
         np.testing.assert_allclose(figures, expected, rtol=1e-5)
-    errors = report["units"][0]["errors"][0]["in"]
-    assert errors["low"] <= errors["mean"] <= errors["high"] and errors["mean"] == errors["sqnr"] > 20
+    errors = report["units"][0]["errors"][0]["one_at_a_time"]
+    assert errors["ci95_low"] <= errors["mean"] <= errors["ci95_high"] and errors["mean"] == errors["sqnr_db"] > 20
 
 
 def test_what_is_grouped_goes_together(thaw, tower, samples, tmp_path):
@@ -137,8 +137,8 @@ def test_a_node_that_cannot_be_measured_has_failed(thaw, samples, tmp_path):
     report = measured(thaw, clean, samples, tmp_path / "report", "--to", "int4", "--block", 256)
     for unit in report["units"]:
         (error,) = unit["errors"]
-        assert error["status"] in ("measured", "failed") and ("why" in error) == (error["status"] == "failed")
-        assert error["status"] == "failed" or error["in"]["mean"] > 0
+        assert error["status"] in ("measured", "failed") and ("message" in error) == (error["status"] == "failed")
+        assert error["status"] == "failed" or error["one_at_a_time"]["mean"] > 0
 
 
 def test_a_sample_with_nothing_in_it_is_refused(thaw, tower, samples, tmp_path):
@@ -187,7 +187,7 @@ def test_it_goes_on_where_it_was_stopped(thaw, tower, samples, tmp_path):
     cut["in"] = [[1.0, 2.0, 3.0, 4.0]] * 4
     journal.write_text("\n".join([json.dumps(cut), *lines[1:7], lines[7][:40]]))
     resumed = measured(thaw, tower, samples, tmp_path / "report", "--to", "int4", "--resume")
-    assert resumed["units"][cut["unit"]]["errors"][0]["in"]["samples"][0] == [1.0, 2.0, 3.0, 4.0]
+    assert resumed["units"][cut["unit"]]["errors"][0]["one_at_a_time"]["samples"]["cosine"] == [2.0] * 4
     rest = [u for u in whole["units"] if u["name"] != whole["units"][cut["unit"]]["name"]]
     assert [u for u in resumed["units"] if u in rest] == rest
     size = journal.stat().st_size
@@ -196,7 +196,7 @@ def test_it_goes_on_where_it_was_stopped(thaw, tower, samples, tmp_path):
     # Another sample: nothing of it is taken.
     other = nets.write_samples(tmp_path / "other", 3, seed=9)
     again = measured(thaw, tower, other, tmp_path / "report", "--to", "int4", "--resume")
-    assert again["units"][cut["unit"]]["errors"][0]["in"]["samples"][0] != [1.0, 2.0, 3.0, 4.0]
+    assert again["units"][cut["unit"]]["errors"][0]["one_at_a_time"]["samples"]["cosine"] != [2.0] * 4
 
 
 def test_shards_make_the_whole(thaw, tower, samples, tmp_path):
@@ -229,7 +229,7 @@ def test_the_table_has_every_node(thaw, tower, samples, tmp_path):
     for row in rows:
         unit = next(u for u in report["units"] if u["name"] == row["name"])
         error = next(e for e in unit["errors"] if e["to"] == row["to"])
-        assert float(row["mse"]) == pytest.approx(error["in"]["mse"]) and int(row["bytes_saved"]) == error["bytes_saved"]
+        assert float(row["mse"]) == pytest.approx(error["one_at_a_time"]["mse"]) and int(row["bytes_saved"]) == error["bytes_saved"]
         assert unit["layer"] == row["name"].split("/")[0].rsplit(".", 2)[0]
 
 
@@ -239,7 +239,7 @@ def ranks(figures):
 
 def assert_ranked_alike(fast, exact):
     names = [u["name"] for u in exact["units"] if u["errors"][0]["status"] == "measured"]
-    f, e = ({u["name"]: u["errors"][0]["in"]["mean"] for u in r["units"] if u["name"] in names} for r in (fast, exact))
+    f, e = ({u["name"]: u["errors"][0]["one_at_a_time"]["mean"] for u in r["units"] if u["name"] in names} for r in (fast, exact))
     f, e = (np.array([r[name] for name in names]) for r in (f, e))
     assert np.corrcoef(ranks(f), ranks(e))[0, 1] >= 0.95
     worst = max(1, round(len(names) / 10))
@@ -261,7 +261,7 @@ def test_fast_measures_all_of_what_is_small(thaw, samples, tmp_path):
     onnx.save(nets.tower(8, seed=4), path)
     fast, exact = (measured(thaw, path, samples, tmp_path / mode, "--to", "int4", "--mode", mode, "--only-in") for mode in ("fast", "exact"))
     assert fast["measured"] == exact["measured"] == 48 and fast["mode"] == "fast"
-    assert fast["units"] == exact["units"] and fast["all"] == exact["all"]
+    assert fast["units"] == exact["units"] and fast["uniform"] == exact["uniform"]
 
 
 def test_fast_runs_what_it_cannot_foretell(thaw, tmp_path):
@@ -296,7 +296,7 @@ def test_fast_ranks_the_families(thaw, tmp_path, family, part):
                         "--only-in", "--no-optimize", "--exact-below", 0) for mode in ("fast", "exact")]
     assert_ranked_alike(*reports)
     some = dict(reports[1], units=[u for u in reports[1]["units"] if u["errors"][0]["status"] == "measured"][::5])
-    figures = {u["name"]: [s[0] for s in u["errors"][0]["in"]["samples"]] for u in some["units"]}
+    figures = {u["name"]: u["errors"][0]["one_at_a_time"]["samples"]["mse"] for u in some["units"]}
     assert_same(figures, nets.plain(thaw, tmp_path / "opt.onnx", tmp_path / "samples", some, tmp_path, to="int4"))
 
 
@@ -314,7 +314,7 @@ def test_a_plan_of_the_bytes_beats_a_uniform_mix(thaw, samples, tmp_path):
     def error_of(plan):
         out = tmp_path / "planned.onnx"
         figures = converted(thaw, path, out, plan, samples)
-        return figures["weights_after"], nets.mse(wanted, [y for (y,) in nets.outputs(out, held_out, ["y"])])
+        return figures["weight_bytes_after"], nets.mse(wanted, [y for (y,) in nets.outputs(out, held_out, ["y"])])
 
     # Every second node, in the model's order: as many of each as half the bytes between the two.
     names = [u["name"] for u in report["units"]]
@@ -326,7 +326,7 @@ def test_a_plan_of_the_bytes_beats_a_uniform_mix(thaw, samples, tmp_path):
     told = thaw.json("plan", tmp_path / "report", "--max-bytes", bytes_of_uniform, "-o", plan, "--data", held_out, code=0)
     bytes_of_plan, error_of_plan = error_of(plan)
     assert bytes_of_plan <= bytes_of_uniform and error_of_plan < 0.9 * error_of_uniform
-    assert told["measured"]["bytes"] == bytes_of_plan
+    assert told["measured"]["weight_bytes"] == bytes_of_plan
     assert told["measured"]["mse"] == pytest.approx(error_of_plan, rel=1e-4)
     assert told["predicted"]["mse"] == pytest.approx(error_of_plan, rel=0.5)
 
@@ -336,8 +336,8 @@ def test_a_plan_of_an_error_stays_near_it(thaw, tower, samples, tmp_path):
     sizes = []
     for sqnr in (20, 28, 36):
         told = thaw.json("plan", tmp_path / "report", "--target-sqnr", sqnr, "-o", tmp_path / "plan.json", code=0)
-        assert told["predicted"]["sqnr"] >= sqnr and told["measured"]["sqnr"] > sqnr - 2
-        sizes.append(told["predicted"]["bytes"])
+        assert told["predicted"]["sqnr_db"] >= sqnr and told["measured"]["sqnr_db"] > sqnr - 2
+        sizes.append(told["predicted"]["weight_bytes"])
     assert sizes == sorted(sizes) and sizes[0] < sizes[-1]
     assert "fewer than any plan" in thaw.error("plan", tmp_path / "report", "--max-bytes", 1000, "-o", tmp_path / "no.json")
     assert "not said what" in thaw.error("plan", tmp_path / "report", "-o", tmp_path / "no.json")
@@ -359,10 +359,10 @@ def test_a_weight_that_two_nodes_read_is_one(thaw, save, tmp_path):
     for p, to in enumerate(("int8-blocks", "int4")):
         assert all(u["errors"][p]["bytes_saved"] > 0 for u in report["units"])
         written = thaw.json("convert", model, "-o", tmp_path / f"{to}.onnx", "--to", to, "--method", "search", "--data", samples, "--no-check", code=0)
-        assert report["weights"] - report["all"][p]["bytes_saved"] == written["weights_after"]
-        told = thaw.json("plan", tmp_path / "report", "--max-bytes", written["weights_after"], "-o", tmp_path / "plan.json", "--data", held_out, code=0)
+        assert report["weight_bytes"] - report["uniform"][p]["bytes_saved"] == written["weight_bytes_after"]
+        told = thaw.json("plan", tmp_path / "report", "--max-bytes", written["weight_bytes_after"], "-o", tmp_path / "plan.json", "--data", held_out, code=0)
         made = converted(thaw, model, tmp_path / "planned.onnx", tmp_path / "plan.json", samples)
-        assert made["weights_after"] == told["measured"]["bytes"] <= written["weights_after"]
+        assert made["weight_bytes_after"] == told["measured"]["weight_bytes"] <= written["weight_bytes_after"]
         wanted, uniform, planned = ([y for (y,) in nets.outputs(path, held_out, ["logits"])] for path in (model, tmp_path / f"{to}.onnx", tmp_path / "planned.onnx"))
         assert nets.mse(wanted, planned) <= nets.mse(wanted, uniform) * (1 + 1e-6)
     page = (tmp_path / "report" / "report.html").read_text()
@@ -380,30 +380,30 @@ def test_a_plan_is_for_the_model_that_was_measured(thaw, samples, tmp_path):
 
 def test_a_plan_says_what_does_not_hold(thaw, tower, samples, tmp_path):
     report = measured(thaw, tower, samples, tmp_path / "report", "--to", "int4", "--only-in")
-    figures = sorted(u["errors"][0]["in"]["mse"] for u in report["units"])
+    figures = sorted(u["errors"][0]["one_at_a_time"]["mse"] for u in report["units"])
     told = thaw.json("plan", tmp_path / "report", "--max-error", sum(figures), "-o", tmp_path / "plan.json", code=0)
-    assert ("warning" in told) == (told["measured"]["mse"] > sum(figures))
+    assert bool(told["warnings"]) == (told["measured"]["mse"] > sum(figures))
     told = thaw.json("plan", tmp_path / "report", "--target-sqnr", 10, "-o", tmp_path / "plan.json", code=0)
-    assert told["measured"]["sqnr"] >= 10 and "warning" not in told
+    assert told["measured"]["sqnr_db"] >= 10 and not told["warnings"]
     # What the report says is half of what it is: the plan cannot hold.
     wrong = json.loads((tmp_path / "report" / "report.json").read_text())
     for unit in wrong["units"]:
-        for figures in unit["errors"][0]["in"]["samples"]:
-            figures[0] /= 4
-    for figures in wrong["all"][0]["in"]["samples"]:
-        figures[0] /= 4
+        figures = unit["errors"][0]["one_at_a_time"]["samples"]
+        figures["mse"] = [mse / 4 for mse in figures["mse"]]
+    figures = wrong["uniform"][0]["error"]["samples"]
+    figures["mse"] = [mse / 4 for mse in figures["mse"]]
     (tmp_path / "report" / "report.json").write_text(json.dumps(wrong))
-    limit = sum(f[0] for u in wrong["units"] for f in u["errors"][0]["in"]["samples"]) / 4
+    limit = sum(mse for u in wrong["units"] for mse in u["errors"][0]["one_at_a_time"]["samples"]["mse"]) / 4
     told = thaw.json("plan", tmp_path / "report", "--max-error", limit, "-o", tmp_path / "plan.json", code=0)
-    assert told["measured"]["mse"] > limit and "above" in told["warning"]
+    assert told["measured"]["mse"] > limit and "above" in told["warnings"][0]
 
 
 def test_a_plan_that_keeps_all_is_one(thaw, tower, samples, tmp_path):
     report = measured(thaw, tower, samples, tmp_path / "report", "--to", "int4", "--only-in", "--no-optimize")
     told = thaw.json("plan", tmp_path / "report", "--max-bytes", "1G", "-o", tmp_path / "plan.json", code=0)
-    assert set(told["units"].values()) == {"keep"} and told["predicted"]["bytes"] == report["weights"]
+    assert {u["to"] for u in told["units"]} == {"keep"} and told["predicted"]["weight_bytes"] == report["weight_bytes"]
     figures = converted(thaw, tower, tmp_path / "same.onnx", tmp_path / "plan.json", samples, "--no-optimize")
-    assert figures["weights_after"] == figures["weights_before"]
+    assert figures["weight_bytes_after"] == figures["weight_bytes_before"]
     for (x,), (y,) in zip(nets.outputs(tower, samples, ["y"]), nets.outputs(tmp_path / "same.onnx", samples, ["y"]), strict=True):
         assert (x == y).all()
 
@@ -415,5 +415,7 @@ def test_calls_that_are_wrong(thaw, tower, samples, tmp_path):
     assert "shard" in thaw.error("sensitivity", tower, "--data", samples, "-o", report, "--shard", "5/4")
     assert "no output 'z'" in thaw.error("sensitivity", tower, "--data", samples, "-o", report, "--outputs", "z")
     assert "no report" in thaw.error("plan", tmp_path, "--max-bytes", "1M", "-o", tmp_path / "plan.json")
-    (tmp_path / "report.json").write_text('{"model": 3}')
+    (tmp_path / "report.json").write_text('{"schema": 1, "model": 3}')
     assert "report.json, model: it is 3, no text" in thaw.error("plan", tmp_path, "--max-bytes", "1M", "-o", tmp_path / "plan.json")
+    (tmp_path / "report.json").write_text('{"schema": 0}')
+    assert "it is of schema 0, and this version of Thaw reads 1" in thaw.error("plan", tmp_path / "report.json", "--max-bytes", "1M", "-o", tmp_path / "p.json")

@@ -35,7 +35,7 @@ def test_every_option_takes_every_spelling(thaw, image_model, tmp_path, sizes):
                                                   for i in seen["points"][0]["inputs"]] or str(dims)[1:-1].replace(
             " ", "") in str(seen["points"][0]["inputs"])
     proof = thaw.json("check", image_model, "--sizes", f"{sizes},{grid}")
-    assert proof["proof"]["broken"] == 0
+    assert proof["proof"]["refuted"] == 0
     pinned = tmp_path / "pinned.onnx"
     thaw("pin", image_model, "--sizes", f"{sizes},{grid}", "-o", pinned, code=0)
     inputs = onnx.load(pinned).graph.input

@@ -77,16 +77,16 @@ def test_a_frontend_and_a_backend(thaw, model, tmp_path):
     folder = tmp_path / "parts"
     report = thaw.json("split", model, "--at", "hidden", "-o", folder, code=0)
     inputs, outputs = ports(folder / "part_1.onnx")
-    assert set(inputs) == {"image"} and set(outputs) == {"hidden", *report["carried"]}
+    assert set(inputs) == {"image"} and set(outputs) == {"hidden", *report["crossing_tensors"]}
     assert inputs["image"] == ["batch", 4, "height", "width"]
     inputs2, outputs2 = ports(folder / "part_2.onnx")
     # The width of the image is a size that the backend's inputs do not tell.
-    assert set(inputs2) - {"hidden", "ids"} == set(report["carried"]) and len(report["carried"]) == 1
+    assert set(inputs2) - {"hidden", "ids"} == set(report["crossing_tensors"]) and len(report["crossing_tensors"]) == 1
     assert inputs2["hidden"][0] == "batch" == inputs2["ids"][0] and inputs2["hidden"][2] == 8
     assert set(outputs2) == {"out", "pooled"} and outputs2["out"] == ["batch", "length", 8]
     weights = [{i.name for i in onnx.load(folder / f"part_{k}.onnx").graph.initializer if len(i.dims) > 1} for k in (1, 2)]
     assert weights == [{"kernel"}, {"table", "table2"}]
-    assert len(report["checked"]) == 3 and all(c["agrees"] for c in report["checked"])
+    assert len(report["checks"]) == 3 and all(c["agrees"] for c in report["checks"])
     assert_chain_is_whole(folder, model)
 
 
@@ -97,7 +97,7 @@ def test_sizes_that_the_inputs_tell_are_computed_anew(thaw, save, tmp_path):
     model = save(onnx.parser.parse_model(text))
     folder = tmp_path / "parts"
     report = thaw.json("split", model, "--at", "a", "-o", folder, code=0)
-    assert report["carried"] == []
+    assert report["crossing_tensors"] == []
     assert ports(folder / "part_2.onnx")[0] == {"a": ["n", "m", 4]}
     for n, m in ((2, 3), (5, 7)):
         x = np.random.default_rng(n).standard_normal((n, m, 4)).astype(np.float32)
@@ -145,7 +145,7 @@ def test_parts_are_balanced_and_cut_where_little_passes(thaw, save, tmp_path):
     folder = tmp_path / "parts"
     report = thaw.json("split", model, "--parts", "3", "-o", folder, code=0)
     assert [part["outputs"] for part in report["parts"]] == [["s2"], ["s5"], ["s8"]]
-    assert len({part["weights"] for part in report["parts"]}) == 1
+    assert len({part["weight_bytes"] for part in report["parts"]}) == 1
     x = np.random.default_rng(0).standard_normal((7, 16)).astype(np.float32)
     np.testing.assert_array_equal(chain(folder, {"x": x})["s8"], run(model, {"x": x})[0])
     report = thaw.json("split", model, "--parts", "2", "--balance", "flops", "-o", tmp_path / "two", code=0)
@@ -159,7 +159,7 @@ def test_a_built_decoder_in_three(thaw, tmp_path, family):
     (path,) = (tmp_path / "onnx").glob("text*.onnx")
     folder = tmp_path / "parts"
     report = thaw.json("split", path, "--parts", "3", "-o", folder, code=0)
-    assert len(report["parts"]) == 3 and len(report["checked"]) == 3 and all(c["agrees"] for c in report["checked"])
+    assert len(report["parts"]) == 3 and len(report["checks"]) == 3 and all(c["agrees"] for c in report["checks"])
     whole = {i.name for i in onnx.load(path).graph.initializer}
     parts = [{i.name for i in onnx.load(folder / f"part_{k}.onnx", load_external_data=False).graph.initializer} for k in (1, 2, 3)]
     large = {i.name for i in onnx.load(path).graph.initializer if len(i.dims) == 2 and np.prod(i.dims) > 256}
@@ -171,7 +171,7 @@ def test_without_a_cut_it_lists_narrow_places(thaw, save):
     model = layers(6, save)
     points = json.loads(thaw("split", model, "--format", "json", code=0).stdout)["cut_points"]
     assert all(point["tensors"] in ([f"s{i}"] for i in range(6)) and point["bytes"] == "64*n" for point in points)
-    assert [round(point["weights_before"] * 6) for point in points] == [1, 2, 3, 4, 5]
+    assert [round(point["weight_share_before"] * 6) for point in points] == [1, 2, 3, 4, 5]
     text = thaw("split", model, code=0).stdout
     assert "places where few numbers pass" in text and "64*n" in text and "s2" in text
 
@@ -216,7 +216,7 @@ def test_a_graph_inside_a_node_reads_across_the_cut(thaw, save, tmp_path):
     model = save(onnx.parser.parse_model(text))
     folder = tmp_path / "parts"
     report = thaw.json("split", model, "--at", "b", "-o", folder, code=0)
-    assert report["carried"] == ["a"]
+    assert report["crossing_tensors"] == ["a"]
     for go in (True, False):
         x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
         fed = {"x": x, "go": np.array(go)}

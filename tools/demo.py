@@ -157,8 +157,8 @@ def sweep(model, sizes):
 
 def show_verify(story, report, points):
     outputs = [o for p in report.get("points", []) for o in p.get("outputs", [])]
-    worst_abs = max((o["max_abs"] for o in outputs), default=float("nan"))
-    story.expect(len(report.get("points", [])) == points and report.get("passed") is True,
+    worst_abs = max((o["max_abs_diff"] for o in outputs), default=float("nan"))
+    story.expect(len(report.get("points", [])) == points and report.get("accepted") is True,
                  f"verify agrees at {len(report.get('points', []))} sizes, worst difference {worst_abs:.2g}")
 
 

@@ -1,4 +1,4 @@
-// Element types, and an owned N-d array: what is fed to a model, what comes out of it, what .npy files hold.
+// Element types, and an N-dimensional array that owns its elements: inputs and outputs of models, contents of .npy files.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace thaw {
 
-// Numbers as in TensorProto.DataType (onnx.in.proto).
+// The numbers of TensorProto.DataType (onnx.in.proto).
 enum class DataType : int32_t {
   kUndefined = 0,
   kFloat = 1,
@@ -52,35 +52,35 @@ THAW_API std::string_view name_of(DataType type);  // "float32", "int64", "bfloa
 THAW_API std::optional<DataType> data_type_from_name(std::string_view name);  // inverse; also "float", "double"
 THAW_API int bits_of(DataType type);  // 32, 64, 4, …; 0 for string and undefined
 
-// What a value of a model is, as in ONNX's TypeProto.
+// The kind of a value, as in ONNX's TypeProto. kNone: not declared.
 enum class TypeKind : uint8_t { kNone, kTensor, kSparseTensor, kSequence, kOptional, kMap, kOpaque };
 
-// Elements lie in row-major order, packed little-endian as in an ONNX tensor (4-bit and 2-bit elements several a byte,
-// the first in the low bits); strings are UTF-8 and kept apart. A scalar has no dims. Functions throw thaw::Error for
-// dims that are negative or whose product overflows.
+// Elements are in row-major order, packed and little-endian as in TensorProto.raw_data. Elements of 4 and 2 bits share bytes,
+// the first in the low bits. Strings are UTF-8. A scalar has no dims. Functions throw thaw::Error for negative dims, and for
+// dims whose product overflows.
 struct THAW_API Array {
   DataType dtype = DataType::kUndefined;
   std::vector<int64_t> dims;
   std::vector<std::byte> bytes;      // empty for strings
-  std::vector<std::string> strings;  // one an element; empty for other types
+  std::vector<std::string> strings;  // one for each element; empty for other types
 
   int64_t num_elements() const;
   bool is_string() const { return dtype == DataType::kString; }
   bool operator==(const Array&) const = default;
 
-  // Zeros (empty strings) of that type and shape.
+  // Zeros, or empty strings.
   static Array zeros(DataType dtype, std::vector<int64_t> dims);
-  // Numbers rounded to the type; the span's size must be the product of the dims.
+  // Values are rounded to the type. Their number must be the product of the dims.
   static Array from_doubles(DataType dtype, std::vector<int64_t> dims, std::span<const double> values);
   static Array from_int64(DataType dtype, std::vector<int64_t> dims, std::span<const int64_t> values);
   static Array from_strings(std::vector<int64_t> dims, std::vector<std::string> values);
 };
 
-// Arrays by name, in the order of names.
+// Arrays by name, sorted by name.
 using Arrays = std::map<std::string, Array, std::less<>>;
 
-// All elements as numbers (not strings, not complex); as integers (integers and bool only). Throw thaw::Error for other
-// types.
+// All elements. to_doubles() takes all types but strings and complex numbers, to_int64s() integers and bool. Both throw
+// thaw::Error for other types.
 THAW_API std::vector<double> to_doubles(const Array& array);
 THAW_API std::vector<int64_t> to_int64s(const Array& array);
 

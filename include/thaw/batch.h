@@ -1,19 +1,19 @@
-// A model for one sample becomes the same model over a batch.
+// Adds a batch axis to a model for one sample.
 //
 //   thaw::BatchReport report = thaw::batch(model, {.name = "batch"});
 //   if (report.accepted()) model.save("batched.onnx");
 //
-// Result i of the batched model equals the model on sample i. This is vmap as a program transformation (Frostig et al.,
-// "Compiling machine learning programs via high-level tracing", 2018; JAX's batching rules): every operator that the
-// sample reaches is replaced by itself, or by others, over all samples at once. What no sample reaches stays.
+// Element i of the batched model's outputs equals the original's output on sample i. This is vmap as a program transformation
+// (Frostig et al., "Compiling machine learning programs via high-level tracing", 2018; JAX's batching rules). Each operator
+// that depends on a sample is replaced by operators over all samples. Nodes that are independent of the batch stay unchanged.
 //
-// A tensor of the batched model holds the samples in one of two forms:
-//   merged    its first axis, which is 1 in a sample, is the batch: [1, 3, h, w] -> [batch, 3, h, w]
-//   leading   a new first axis is the batch:                        [n, 4]       -> [batch, n, 4]
-// An input is merged where its first axis is a fixed 1, or is free and is a batch already: it is called batch, belongs
-// to an image or sequence (three axes or more), or every node treats the rows of it apart; any other is leading. Where
-// a free first axis has a name, the other axes of that name are 1 in a sample too. An output is merged where its first
-// axis is 1 in a sample, else leading. Convolutions, norms and all that is elementwise run merged as they are.
+// A tensor has the batch in one of two places:
+//   merged    its first axis, which is 1 in a sample: [1, 3, h, w] -> [batch, 3, h, w]
+//   leading   a new first axis:                       [n, 4]       -> [batch, n, 4]
+// An input is merged where its first axis is 1. It is merged too where its first axis is dynamic and is a batch already: it is
+// named batch, it has three axes or more, or each node computes its rows independently. Any other input is leading. Axes that
+// have the name of such a first axis are 1 in a sample too. An output is merged where its first axis is 1 in a sample, else
+// leading. Convolutions, normalizations and element-wise operators run merged, unchanged.
 #pragma once
 
 #include <cstdint>
@@ -30,55 +30,55 @@
 namespace thaw {
 
 struct BatchOptions {
-  std::string name = "batch";       // of the new size: letters, digits, '_', '.' and ':', no digit first
-  std::vector<std::string> inputs;  // those that differ from sample to sample; empty: all
-  NamedSizes sample;        // sizes that are fixed in one sample, as `thaw inspect` names them: {"input_dim0", 1}
-  bool new_axis = false;    // every input is leading
-  bool allow_loop = false;  // operators without a batch rule run sample by sample, in a Scan
-  // The model is run on three samples one by one, the batched model on all three at once, at two choices of sizes. What
-  // cannot be run or compared is not proven: the model is then left as it was.
+  std::string name = "batch";       // of the batch size: letters, digits, '_', '.' and ':'; no digit first
+  std::vector<std::string> inputs;  // inputs that differ from sample to sample; empty: all
+  NamedSizes sample;                // sizes of one sample, as `thaw inspect` names them: {"input_dim0", 1}
+  bool new_axis = false;            // all inputs are leading
+  bool allow_loop = false;          // operators without a batch rule run sample by sample, in a Scan
+  // Compares the batched model on three samples with the original on each of them, at two choices of sizes. Where nothing can
+  // be compared the result is not accepted.
   bool check = true;
-  FeedOptions feeds;  // for the check: what one sample's inputs are; the rest is drawn
+  FeedOptions feeds;  // inputs of one sample for the check; the rest is random
 };
 
-// What became of the nodes of one operator.
+// Numbers of nodes of one operator; the members of BatchReport say what each counts.
 struct BatchedNodes {
-  int kept = 0, rewritten = 0, untouched = 0, loops = 0;
+  int unchanged = 0, rewritten = 0, independent = 0, per_sample = 0;
 };
 
-// An input or output of the model for one sample, and over a batch: "float32[1, 3, h, w]", "float32[batch, 3, h, w]".
+// An input or output before and after, as text: "float32[1, 3, h, w]", "float32[batch, 3, h, w]".
 struct BatchedPort {
   bool is_input = true;
   std::string name, before, after;
 };
 
 struct BatchReport {
-  std::string model;   // the path that it was loaded from
-  std::string output;  // and that it was to be written to
-  Files files;         // that were written
-  AsWritten as_written = {};
-  std::vector<BatchedPort> ports;                 // but for inputs that an initializer gives
-  std::vector<Note> inputs, outputs;              // what became of each: "[1, 3, h, w] -> [batch, 3, h, w]"
-  int kept = 0;                                   // nodes that batch as they are
+  std::string model;   // path of the original
+  std::string output;  // path of the result
+  Files files;         // files that were written
+  LoadCheck load_check = {};
+  std::vector<BatchedPort> ports;                 // all but inputs with initializers
+  std::vector<Note> inputs, outputs;              // those that are batched: "[1, 3, h, w] -> [batch, 3, h, w]"
+  int unchanged = 0;                              // nodes that batch unchanged
   int rewritten = 0;                              // nodes whose axes, shapes or operands changed
-  int untouched = 0;                              // nodes that no sample reaches
-  std::vector<Note> loops;                        // nodes that run sample by sample, and why
-  std::map<std::string, BatchedNodes> operators;  // the same numbers by operator
-  std::vector<Note> kept_batches;                 // inputs whose free first axis was found to be a batch already
-  std::vector<Note> guarded;                      // Ifs of which one branch cannot run, and how the result sees to it
-  std::vector<Note> deciding;                     // where it differs: inputs of a sample that decide an If
-  bool is_checked = false;                        // as BatchOptions::check asks
-  int64_t samples = 0;                            // that were drawn for a check
-  std::vector<RunCheck> checks;                   // by sizes; empty where it was not checked
-  std::string unchecked;                          // what was not compared, where that was asked for
-  int default_weights = 0;                        // weights that are inputs too, which were taken as constants
+  int independent = 0;                            // nodes that are independent of the batch
+  std::vector<Note> per_sample_nodes;             // nodes that run once for each sample, in a Scan, and why
+  std::map<std::string, BatchedNodes> operators;  // the same counts by operator
+  std::vector<Note> existing_batches;             // inputs whose dynamic first axis is a batch already
+  std::vector<Note> guarded_branches;  // Ifs of which one branch cannot run at the sizes, and what the result does
+  std::vector<Note> data_dependent_branches;  // not accepted: Ifs whose condition depends on a sample
+  bool is_checked = false;                    // BatchOptions::check
+  int64_t samples = 0;                        // number of samples in the check
+  std::vector<RunCheck> checks;               // one for each choice of sizes
+  std::vector<std::string> not_compared;      // what could not be compared, and why
+  int overridable_initializers = 0;           // initializers that are inputs too, taken as constants
 
-  // Every run agrees, and where a check was asked for, every output was compared. Without one: always.
+  // All checks agree, and where a check was asked for, all outputs were compared. Always true without a check.
   THAW_API bool accepted() const;
 };
 
-// Changes the model in place, and writes it, where the result is accepted; else the model is as it was. Throws thaw::Error
-// (kUnsupported), naming the node and the reason, where it cannot be batched.
+// Changes the model in place and writes it where the result is accepted; else the model stays unchanged. Throws thaw::Error
+// (kUnsupported), which names the node and the reason, for a model that cannot be batched.
 THAW_API BatchReport batch(Model& model, const BatchOptions& options = {}, const Output& output = {});
 
 THAW_API std::string to_json(const BatchReport& report);

@@ -1,9 +1,9 @@
-// Models in fewer bits: float16, bfloat16, INT8, and weights in blocks of 2 to 8 bits, with what it costs.
+// Converts models to float16, bfloat16, INT8 and block-wise quantized weights of 2 to 8 bits, and measures the accuracy loss.
 //
 //   thaw::ConvertOptions options;
 //   options.precision.to = thaw::NumberFormat::kInt4;
 //   thaw::ConvertReport report = thaw::convert(model, options);
-//   for (const thaw::OutputError& error : report.errors) …  // each output beside the original's
+//   for (const thaw::OutputComparison& error : report.comparisons) …  // each output against the original's
 //   if (report.accepted()) model.save("decoder_int4.onnx");
 #pragma once
 
@@ -23,62 +23,63 @@
 
 namespace thaw {
 
-// What a node computes with.
+// The type that a node computes with, or that its weights are stored in.
 enum class NumberFormat : uint8_t {
-  kKeep,        // what it has
+  kKeep,        // unchanged
   kFloat16,     // IEEE 754 binary16
-  kBfloat16,    // float32's upper half
-  kInt8,        // 8-bit weights and activations, affine: number = scale * (code - zero point)
-  kInt4,        // weights alone, in blocks along the axis that is summed over; each block with a scale of its own
+  kBfloat16,    // the upper half of a float32
+  kInt8,        // 8-bit weights and activations: real = scale * (quantized - zero_point), as in QuantizeLinear
+  kInt4,        // weights only, a scale for each block along the reduced axis
   kInt2,        // the same, of 2 bits
-  kInt3,        // the same, of 3 bits, which nodes before their readers make codes of 4 bits of
+  kInt3,        // the same, of 3 bits; nodes unpack them to 4 bits before use
   kInt8Blocks,  // the same, of 8 bits
 };
 
-// How the scale and zero point of a block of weights are chosen.
+// How scale and zero point of a block are chosen.
 enum class BlockMethod : uint8_t {
-  kRtn,     // from the smallest and largest weight; codes are rounded to nearest
-  kSearch,  // those of least squared error: scale and integer zero point refitted in turn with the codes
-  kHqq,     // half-quadratic splitting: least |error|^p, p < 1 (Badri and Shaji 2023)
-  kGptq,  // codes one column after another, the error passed on by the inverse Hessian of the inputs (Frantar et al. 2022)
-  kAwq,  // columns scaled by a power of their inputs' mean magnitude, folded into what comes before (Lin et al. 2023)
+  kRtn,     // from minimum and maximum of the weights; values are rounded to nearest
+  kSearch,  // least squared error: scale and zero point are refitted alternately with the quantized values
+  kHqq,     // least |error|^p, p < 1, by half-quadratic splitting (Badri and Shaji, "HQQ", 2023)
+  kGptq,  // columns in order, the error distributed by the inverse Hessian of the inputs (Frantar et al., "GPTQ", 2022)
+  kAwq,  // columns scaled by a power of their inputs' mean magnitude, folded into the node before (Lin et al., "AWQ", 2023)
 };
 
-// How a product with a weight in blocks is written.
+// How a MatMul with a block-wise quantized weight is written.
 enum class BlockForm : uint8_t {
   kMatMulNBits,  // com.microsoft's MatMulNBits and GatherBlockQuantized
   kQdq,          // DequantizeLinear with block_size before the product: opset 21, standard operators
 };
 
 struct BlockOptions {
-  int64_t block = 32;      // weights that share a scale: 16, 32, 64, 128 or 256
-  bool symmetric = false;  // no zero points: the middle code is 0
-  // Zero points of the scales' type, any number: MatMulNBits of 2, 3 and 4 bits, with kSearch and kAwq.
+  int64_t block = 32;      // weights that share a scale, block_size of MatMulNBits: 16, 32, 64, 128 or 256
+  bool symmetric = false;  // no zero points: the middle quantized value is 0
+  // Floating-point zero points, of the scales' type: MatMulNBits of 2, 3 and 4 bits, with kSearch and kAwq.
   bool real_zeros = false;
   BlockMethod method = BlockMethod::kSearch;
   BlockForm form = BlockForm::kMatMulNBits;
-  int accuracy_level = 0;  // MatMulNBits': 0 the kernel's choice, 1 float32, 2 float16, 3 bfloat16, 4 int8 activations
+  int accuracy_level =
+      0;  // accuracy_level of MatMulNBits: 0 the kernel's choice, 1 float32, 2 float16, 3 bfloat16, 4 int8 activations
   bool operator==(const BlockOptions&) const = default;
 };
 
-// How the range of an activation is chosen from its histogram.
+// How the range of an activation is calibrated from its histogram.
 enum class RangeMethod : uint8_t { kMinMax, kPercentile, kEntropy, kMse };
 
 struct Int8Options {
-  bool dynamic = false;  // ranges of activations are measured at each run: MatMulInteger, ConvInteger
+  bool dynamic = false;  // dynamic quantization: MatMulInteger, ConvInteger
   RangeMethod range = RangeMethod::kMinMax;
-  double percentile = 99.999;  // of kPercentile
+  double percentile = 99.999;  // of kPercentile, 0 to 100
   bool symmetric_activations = false, symmetric_weights = true;
   bool unsigned_activations = true, unsigned_weights = false;  // uint8, else int8
-  bool per_channel = true;                                     // a scale for each output channel of a weight
-  bool reduced_range = false;        // weights of 7 bits: no overflow on processors without VNNI
-  double smooth = 0;                 // SmoothQuant's alpha: 0 none, 0.5 even (Xiao et al. 2022)
-  bool equalize = false;             // weights of convolutions that follow each other evened out (Nagel et al. 2019)
-  bool activation_products = false;  // products of two activations too, as attention has; static ranges only
-  bool correct_bias = false;  // what rounding the weights shifts the mean output by is taken off (Nagel et al. 2019)
+  bool per_channel = true;           // a scale for each output channel of a weight; else one for the tensor
+  bool reduced_range = false;        // weights of 7 bits, against overflow on processors without VNNI
+  double smooth = 0;                 // alpha of SmoothQuant, 0 to 1: 0 off (Xiao et al. 2022)
+  bool equalize = false;             // cross-layer equalization of convolutions (Nagel et al. 2019)
+  bool activation_products = false;  // MatMul of two activations too, as in attention; not with `dynamic`
+  bool correct_bias = false;         // bias correction: subtracts the shift of the mean output (Nagel et al. 2019)
 };
 
-// What one node, or all that no other entry names, is converted to.
+// The precision of one node, or of all that no other entry names.
 struct PrecisionOptions {
   NumberFormat to = NumberFormat::kKeep;
   BlockOptions blocks = {};
@@ -86,93 +87,91 @@ struct PrecisionOptions {
 };
 
 struct PlannedNode {
-  std::string name;  // the node's name; where it has none, its first output's
+  std::string name;  // the node's name; where it has none, the name of its first output
   PrecisionOptions precision;
 };
 
 struct ConvertOptions {
-  PrecisionOptions precision = {};     // of every node that can have it
-  std::vector<PlannedNode> plan = {};  // and of some
-  std::vector<std::string> keep =
-      {};  // patterns of names of nodes and operators ("*lm_head*", "Conv") that stay as they are
-  // The projections to q, k and v of one attention have the same precision: those that the plan does not name go with one
-  // that it names, and of several with the one of most bits.
+  PrecisionOptions precision = {};     // of all nodes that support it
+  std::vector<PlannedNode> plan = {};  // of single nodes
+  // Shell patterns of names of nodes and operators ("*lm_head*", "Conv") that stay unchanged.
+  std::vector<std::string> keep = {};
+  // The q, k and v projections of one attention get the same precision: those that the plan does not name get that of one that
+  // it names, of several the one with most bits.
   bool join_projections = true;
-  bool convert_io = false;  // inputs and outputs get the new type too; else Casts stand behind and before them
-  bool optimize = true;     // first, as `optimize` does
+  bool convert_io = false;  // convert inputs and outputs too; else there are Casts after inputs and before outputs
+  bool optimize = true;     // run `optimize` first
   OptimizeTarget target = OptimizeTarget::kPortable;
-  // Weights that are inputs too are constants, and no inputs any more; else, from IR version 4 on, a caller may replace them,
-  // and they stay as they are.
+  // Initializers that are inputs too become constants, and are no inputs any more. Else they stay unchanged from IR version 4 on, as a
+  // caller may override them.
   bool constant_weights = false;
-  bool check = true;                // the result is run beside the model; else it is loaded where that is quick
-  FeedOptions feeds = {};           // for the check; the rest is drawn
-  std::filesystem::path data = {};  // a folder of .npz files, or one: inputs by name, a sample each
-  // The same, of samples that nothing of the conversion is chosen by: these judge it.
+  bool check = true;                // compare the result with the original; else only load it, where that is quick
+  FeedOptions feeds = {};           // inputs for the check; the rest is random
+  std::filesystem::path data = {};  // calibration samples: a folder of .npz files, or one; inputs by name
+  // The same, of held-out samples: no choice depends on them, and they judge the result.
   std::filesystem::path held_out = {};
-  // How images or recordings of `data` and `held_out` become inputs: options of `thaw inputs`, "--resize=height:48". Empty: .npz files.
-  std::vector<std::string> fed = {};
+  // How images or recordings in `data` and `held_out` become inputs: options of `thaw inputs`, "--resize=height:48". Empty: .npz files.
+  std::vector<std::string> preprocessing = {};
 };
 
-// What a run of the result beside the model was fed.
-enum class FedFrom : uint8_t {
-  kHeldOut,      // a sample that nothing was chosen by
-  kCalibration,  // a sample that ranges, codes or types were chosen by too
-  kDrawn,        // what was drawn: the model may never meet it in use
+// Where the inputs of a comparison are from.
+enum class Dataset : uint8_t {
+  kHeldOut,      // a held-out sample
+  kCalibration,  // a calibration sample
+  kRandom,       // random inputs, which may be unlike those in use
 };
 
-// One output of the result beside the original's, at one choice of sizes.
-struct OutputError {
-  FedFrom fed = FedFrom::kDrawn;
-  std::string sizes;  // "batch=1, height=96"; a sample's name
+// One output y of the result against the original's output x, at one choice of sizes.
+struct OutputComparison {
+  Dataset dataset = Dataset::kRandom;
+  std::string name;  // of the case: "batch=1, height=96", or the sample's name
   std::string output;
-  double max_abs = 0;  // largest difference
-  double largest = 0;  // largest element of the original's
-  double cosine = 1;   // of the two as vectors
-  double sqnr =
-      0;  // signal to quantization noise, 10 log10(sum x^2 / sum (x - y)^2), in dB; infinite where equal, -300 of zeros
+  double max_abs_diff = 0;      // max |x - y|
+  double max_abs_expected = 0;  // max |x|
+  double cosine = 1;            // x.y / (|x| |y|)
+  double sqnr_db = 0;           // 10 log10(sum x^2 / sum (x - y)^2); infinite where equal, -300 where x is 0
   uint64_t elements = 0;
-  uint64_t broken = 0;  // that are NaN or infinite in the result alone
+  uint64_t not_finite = 0;  // elements that are NaN or infinite in y only
 };
 
 struct ConvertReport {
-  std::string model;   // the path that it was loaded from
-  std::string output;  // and that it was to be written to
-  Files files = {};    // that were written
-  AsWritten as_written = {};
-  std::vector<Change> changed = {};        // by node
-  std::vector<Change> left = {};           // what was to be converted and could not be, and why
-  std::vector<Change> already = {};        // where nothing was converted: what is as it was asked for
-  std::vector<std::string> warnings = {};  // weights that do not fit, numbers that nothing was known of
-  // How codes in blocks were chosen where no plan says otherwise; none where none were.
+  std::string model;   // path of the original
+  std::string output;  // path of the result
+  Files files = {};    // files that were written
+  LoadCheck load_check = {};
+  std::vector<Change> changed = {};            // by node
+  std::vector<Change> not_converted = {};      // nodes that could not be converted, and why
+  std::vector<Change> already_converted = {};  // where nothing was converted: nodes that have the type already
+  std::vector<std::string> warnings = {};      // a sentence each
+  // The method for blocks, where no plan says otherwise; nullopt where there are none.
   std::optional<BlockMethod> method = {};
   std::optional<OptimizeReport> optimized = {};
   size_t nodes_before = 0, nodes_after = 0;
-  uint64_t weights_before = 0, weights_after = 0;  // bytes of constants
-  std::vector<OutputError> errors = {};            // empty where it was not checked; in the order of FedFrom
-  std::vector<std::string> failures =
-      {};  // nothing to convert; runs of the result that failed where the original's did not; broken outputs
-  std::vector<std::string> uncompared = {};  // what was not compared with the model, and why
-  std::vector<std::string> untaken = {};  // for kDirectml: what `check` with that target finds in it, a sentence each
-  bool is_checked = false;                // as ConvertOptions::check asks
+  uint64_t weight_bytes_before = 0, weight_bytes_after = 0;  // of all constants
+  std::vector<OutputComparison> comparisons = {};            // empty where it was not checked; in the order of Dataset
+  // Why it is not accepted: nothing to convert, runs that fail where the original's do not, outputs that are not finite.
+  std::vector<std::string> failures = {};
+  std::vector<std::string> not_compared = {};  // what could not be compared, and why
+  std::vector<std::string> unsupported = {};   // for kDirectml: what the target does not support, a sentence each
+  bool is_checked = false;                     // ConvertOptions::check
 
-  // Something was converted, or is already as it is asked for. ONNX Runtime does not refuse the result as it is written, it runs
-  // wherever the model does, and breaks no output; where a check was asked for, something was compared, or there was nothing to
-  // compare.
+  // Nodes were converted, or have the type already. ONNX Runtime loads the result, and it runs wherever the original does, with finite
+  // outputs. Where a check was asked for, something was compared, or there was nothing to compare.
   bool accepted() const {
-    return failures.empty() && (!is_checked || !errors.empty() || uncompared.empty()) && !as_written.is_refused();
+    return failures.empty() && (!is_checked || !comparisons.empty() || not_compared.empty()) &&
+           !load_check.has_failed();
   }
 };
 
-// Changes the model in place. Its inputs (but for weights among them, where those are
-// constants), outputs and symbols stay, and so does the shape of everything; weights are
-// converted when the model is saved, a piece at a time. A model whose result is not accepted is left as it is, and nothing
-// is written. Data that was outside the model's file is written outside it.
-// Throws thaw::Error (kInvalidArgument) for options that contradict each other, and for names in `plan` and patterns in
-// `keep` that fit no node.
+// Changes the model in place. Inputs, outputs, symbols and all shapes stay, except initializers that become constants. Weights are
+// converted when the model is saved, a slice at a time. A model whose result is not accepted stays unchanged, and nothing is written.
+// External data stays external.
+// Throws thaw::Error (kInvalidArgument) for options that contradict each other, and for names in `plan` and patterns in `keep` that
+// match no node.
 THAW_API ConvertReport convert(Model& model, const ConvertOptions& options, const Output& output = {});
 
-// Sets ConvertOptions::plan, and the default for other nodes, as a file of plan_json() says (docs/converting.md has the schema); what
-// an entry does not say is as in `precision`. Throws thaw::Error where the file is missing or no plan.
+// Reads a plan as plan_json() writes it (docs/converting.md) into ConvertOptions::plan and ::precision. Entries take what they leave
+// out from `precision`. Throws thaw::Error for a file that is missing or no plan.
 THAW_API void read_plan(const std::filesystem::path& path, ConvertOptions& options);
 
 THAW_API std::string to_json(const ConvertReport& report);

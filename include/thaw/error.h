@@ -1,8 +1,7 @@
-// The one exception type of Thaw.
+// The exception type of Thaw.
 //
-// An Error is one sentence that says what was wrong, where (file, node, tensor), what was expected and what to do next.
-// The pieces are kept apart so that a JSON report can carry them as fields; `what()` is the sentence. The code is for
-// programs: docs/library.md has what each means, and what to do about it.
+// what() is one sentence: what was wrong, where (file, node, tensor), what was expected and what to do next. parts() has these
+// separately, as JSON has them. The code is for programs; docs/library.md says what to do about each.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +20,17 @@ enum class ErrorCode : uint8_t {
   kCannotRead = 2,       // a file or folder is not there or cannot be read
   kCannotWrite = 3,      // a file cannot be written; what was there before still is
   kInvalidFile = 4,      // a file is not what it should be: truncated, malformed, outside its folder
-  kUnsupported = 5,      // the file is valid, and has something that this verb cannot treat
-  kRuntimeMissing = 6,   // ONNX Runtime is not there or too old
-  kRuntimeFailed = 7,    // ONNX Runtime refuses the model or stops while it runs
-  kOutOfBudget = 8,      // more memory or work than there is or than was allowed
+  kUnsupported = 5,      // the file is valid, and has something that this function does not support
+  kRuntimeMissing = 6,   // ONNX Runtime is missing or too old
+  kRuntimeFailed = 7,    // ONNX Runtime does not load the model, or fails at run time
+  kOutOfBudget = 8,      // more memory, time or work than there is or than thaw/limits.h allows
   kInternal = 9,         // a bug in Thaw
 };
 
-// "invalid-argument", "cannot-read", …: the word that --format json carries.
+// "invalid_argument", "cannot_read", …: as in JSON.
 THAW_API std::string_view name_of(ErrorCode code);
 
-// The parts of an error message. `what` is required, the others may be empty.
+// The parts of a message. All but `what` may be empty.
 struct ErrorParts {
   std::string what;           // what was wrong: "external data ends at byte 812, past the file's 640 bytes"
   std::string where = {};     // file, node or tensor: "model.onnx, initializer 'conv1.weight'"

@@ -1,4 +1,4 @@
-// The rewrites that are safe without a reference, and those that a reference confirms.
+// Makes static exports dynamic: rewrites that are safe without a reference, and rewrites that a reference confirms.
 //
 //   thaw::FixReport report = thaw::fix(model);
 //   if (report.modified() && report.accepted()) model.save("fixed.onnx");
@@ -22,42 +22,41 @@ namespace thaw {
 
 struct FixOptions {
   bool sizes = true;         // rewrite frozen sizes
-  bool chains = true;        // shorten shape chains
-  bool declarations = true;  // mend declared names and shapes
-  bool types = true;         // mend types that do not fit: by one Cast's `to` or one constant's type, else by Casts
-  // The result is run beside the model: at its own sizes, and at others where there are free ones (docs/cli.md).
+  bool chains = true;        // simplify shape computations
+  bool declarations = true;  // fix declared names and shapes
+  bool types = true;         // fix type mismatches: by `to` of a Cast or the type of a constant, else by new Casts
+  // Compare the result with the original: at its own sizes, and at others where it has dynamic ones (docs/cli.md).
   bool check = true;
-  FeedOptions feeds = {};  // for the check; the rest is drawn
+  FeedOptions feeds = {};  // inputs for the check; the rest is random
 };
 
 struct FixReport {
-  std::string model = {};  // the path that it was loaded from
-  Files files = {};        // that were written
-  AsWritten as_written = {};
+  std::string model = {};  // path of the original
+  Files files = {};        // files that were written
+  LoadCheck load_check = {};
   std::vector<Change> changed = {};
-  // What a rule finds and no rewrite answers; with every error that `check` finds in the result, which is written all the same
-  // where it is accepted: it is no worse than the model was.
-  std::vector<Change> left = {};
-  std::vector<RunCheck> checks = {};         // by sizes; empty where it was not checked
-  std::vector<std::string> uncompared = {};  // what was not compared with the original, and why
-  int default_weights = 0;                   // weights that are inputs too, which were taken as constants
+  // What was found and not changed, and every error that `check` finds in the result. An accepted result is written with these, as it
+  // is no worse than the original.
+  std::vector<Change> remaining = {};
+  std::vector<RunCheck> checks = {};           // one for each choice of sizes
+  std::vector<std::string> not_compared = {};  // what could not be compared, and why
+  int overridable_initializers = 0;            // initializers that are inputs too, taken as constants
   bool modified() const { return !changed.empty(); }
-  // No run contradicts the result. A model that does not run itself is no reference: what is mended of it is accepted
-  // without one, and `uncompared` says so.
+  // No check differs. An original that does not run is no reference: its fixes are accepted without one, and `not_compared` says so.
   THAW_API bool accepted() const;
-  // An error of `check` is left in the result: `thaw fix` then exits with 1, as where it is not accepted.
-  THAW_API bool left_errors() const;
+  // `check` finds an error in the result. `thaw fix` then exits with 1.
+  THAW_API bool has_remaining_errors() const;
 };
 
-// Changes the model in place, and writes it where something was changed. A model that needs nothing is left as it is, byte for
-// byte, and so is one whose result is not accepted. Declared names that are true stay.
+// Changes the model in place, and writes it where something was changed and the result is accepted. Else the model stays unchanged,
+// byte for byte. Declared names that are right stay.
 THAW_API FixReport fix(Model& model, const FixOptions& options = {}, const Output& output = {});
 
 THAW_API std::string to_json(const FixReport& report);
 THAW_API std::string to_text(const FixReport& report, const TextOptions& how = {});
 THAW_API std::string to_html(const FixReport& report);
 
-// An input that is not in the traces: the exporter took it out or wrote its values into the graph.
+// An input that is not in the traces, as the exporter removed it or wrote its values into the graph.
 struct AddedInput {
   std::string name;
   DataType type = DataType::kInt64;
@@ -65,39 +64,39 @@ struct AddedInput {
 };
 
 struct FixReferenceOptions {
-  std::map<std::string, std::vector<int64_t>> at;  // the sizes of the export: values of an input or dims, by name
-  std::vector<std::string> cases;                  // of the reference; empty: all
+  std::map<std::string, std::vector<int64_t>> at;  // sizes of the export: elements of an input or dims, by name
+  std::vector<std::string> cases;                  // of the reference, by name; empty: all
   std::vector<AddedInput> added;
   Tolerance tolerance;
-  int most_tries = 200;  // choices that are run
-  FixOptions fix;        // what is done besides, without a reference
+  int most_tries = 200;  // candidates that are run at most
+  FixOptions fix;        // other fixes
 };
 
-// How the thawed model did in one case of the reference.
+// The result in one case of the reference.
 struct ReferenceCase {
-  std::string name;   // empty where the file has one without a name
+  std::string name;   // empty for the only case of a file
   std::string sizes;  // "num_patches=364, grid_thw[1]=14"
   bool agrees = false;
-  double max_abs = 0;
-  std::string reason;  // why it does not agree
+  double max_abs_diff = 0;
+  std::string reason;  // empty where it agrees
 };
 
 struct FixReferenceReport {
-  std::string model = {};  // the path that it was loaded from
-  Files files = {};        // that were written
-  AsWritten as_written = {};
-  bool all_agree = false;                  // all cases do
-  std::vector<Note> sizes, changed, left;  // of constants: what each stands for, or why it is left
-  std::vector<ReferenceCase> cases;        // of the result; where nothing is confirmed, of the most likely choice
-  std::vector<std::string> notes;          // cases left out, arrays not used, limits reached
-  int tries = 0;                           // choices that were run
+  std::string model = {};  // path of the original
+  Files files = {};        // files that were written
+  LoadCheck load_check = {};
+  bool all_agree = false;                         // in all cases
+  std::vector<Note> symbols, changed, remaining;  // symbols; constants that were replaced; constants that were not
+  std::vector<ReferenceCase> cases;               // of the result, or of the likeliest candidate
+  std::vector<std::string> notes;                 // cases that were skipped, arrays that were not used, limits
+  int tries = 0;                                  // candidates that were run
   bool modified() const { return !changed.empty(); }
-  bool accepted() const { return all_agree && !as_written.is_refused(); }
+  bool accepted() const { return all_agree && !load_check.has_failed(); }
 };
 
-// One static trace and a reference: which of the trace's integers are sizes, found by proposing and confirmed by running
-// at the reference's sizes. `reference` is an .npz file (thaw/verify.h) of what the true model was fed and gave at other
-// sizes. Changes the model, and writes it, where the result is accepted; else leaves it as it is.
+// Finds which integers of one static trace are sizes, and confirms them by running at the reference's sizes. `reference` is an .npz
+// file (thaw/verify.h) of inputs and outputs of the true model at other sizes. Changes the model and writes it where the result is
+// accepted; else the model stays unchanged.
 THAW_API FixReferenceReport fix_with_reference(Model& model, const std::filesystem::path& reference,
                                                const FixReferenceOptions& options = {}, const Output& output = {});
 

@@ -1,11 +1,11 @@
-// Several static traces of one model in, one model for every size out.
+// Makes one dynamic model of several static traces.
 //
 //   thaw::LiftResult result = thaw::lift({{"vision_22x30.onnx"}, {"vision_28x20.onnx"}, {"vision_16x24.onnx"}});
 //   if (result.report.accepted()) result.model->save("vision.onnx");
 //
-// Traces of one model differ only where sizes were frozen. Aligned node by node, what differs are integers, each solved
-// as the simplest expression of the inputs' dims and values, and tables, each fitted by a generator. A fit must give
-// every entry of every trace. What is not explained is reported and nothing is guessed.
+// Traces of one model differ only where sizes were frozen. They are aligned node by node. Integers that differ are solved as the
+// simplest expression of the inputs' dims and elements; tables that differ are fitted by a generator. A fit must reproduce every entry
+// of every trace. What is not explained is reported, and nothing is guessed.
 #pragma once
 
 #include <cstdint>
@@ -25,62 +25,62 @@
 
 namespace thaw {
 
-// Integer values of an input in one trace, in row-major order.
+// Elements of an integer input in one trace, row-major.
 struct InputValues {
-  std::vector<int64_t> dims, values;  // values: empty where only the shape is known
+  std::vector<int64_t> dims, values;  // values: empty where only the dims are known
 };
 
 struct LiftTrace {
   std::filesystem::path model;
-  std::map<std::string, InputValues> values = {};  // by input: what the trace was made with
+  std::map<std::string, InputValues> values = {};  // by input name: what the trace was exported with
 };
 
 struct LiftOptions {
   std::vector<AddedInput> added;
-  std::set<std::string> keep_static;  // constants (by name in the first trace) that stay as they are there
-  bool check = true;                  // run the result beside each trace at its own size
-  // Files of what the traces were made with, read into LiftTrace::values: a JSON file of all ({"trace_22x30.onnx":
-  // {"grid_thw": [[1, 22, 30]]}}), or an .npz file of the arrays of the trace that is called as it is.
+  std::set<std::string> keep_static;  // constants, by name in the first trace, that stay as they are there
+  bool check = true;                  // compare the result with each trace at its own sizes
+  // Files that are read into LiftTrace::values: a JSON file for all traces ({"trace_22x30.onnx": {"grid_thw": [[1, 22, 30]]}}), or an
+  // .npz file with the name of its trace.
   std::vector<std::filesystem::path> values = {};
 };
 
-// An input or output, with its type and sizes as text: "float32[num_patches, 1536]".
+// An input or output, with dtype and dims as text: "float32[num_patches, 1536]".
 struct PortText {
   std::string name, type;
 };
 
-// What one trace was fed: "int64[1, 3] = 1, 22, 30".
+// The inputs of one trace: "int64[1, 3] = 1, 22, 30".
 struct TraceInputs {
   std::string trace;
   std::vector<PortText> inputs;
 };
 
 struct LiftReport {
-  Files files;  // that were written
-  AsWritten as_written = {};
-  std::string output;    // the path that it was to be written to
-  bool departs = false;  // a table is not what the traces have, where their exporter was off: `checks` allow 1e-3 then
+  Files files;  // files that were written
+  LoadCheck load_check = {};
+  std::string output;    // path of the result
+  bool departs = false;  // a table corrects rounding errors of the exporter: the tolerance of `checks` is 1e-3 then
   std::vector<TraceInputs> traces;
-  std::vector<PortText> inputs, outputs;  // of the lifted model, where it is whole
-  std::vector<Note> variables;            // "num_patches": "384, 660, 560"
-  std::vector<Note> passed_over;          // inputs whose values were told and are data: no size is read of them
-  std::vector<Note> lifted;
-  // With three traces or more, one is held out: what the others alone would have said is compared with what was said.
+  std::vector<PortText> inputs, outputs;  // of the lifted model; empty where differences are unexplained
+  std::vector<Note> symbols;              // "num_patches": "384, 660, 560"
+  std::vector<Note> skipped_inputs;       // inputs whose given values are data: no size depends on them
+  std::vector<Note> lifted;               // differences, and the expression or generator of each
+  // Holdout, with three traces or more: what the other traces alone predict for the one that is left out.
   std::vector<Note> holdout;
-  // What inference says of the sizes at others than the traces', and what was solved otherwise on its account.
+  // What shape inference finds at sizes that no trace has, and what was solved differently for it.
   std::vector<Note> inferred;
-  // Of sizes that the traces leave open: for which ones the model is known. It ends with an error at others.
-  std::vector<Note> domain;
-  std::vector<Note> unexplained;  // empty: the model is whole
-  std::vector<RunCheck> checks;   // by trace; empty where it was not run
+  // The sizes that the model is valid for, where the traces do not determine it for all. It stops with an error at others.
+  std::vector<Note> valid_sizes;
+  std::vector<Note> unexplained;  // differences without an explanation
+  std::vector<RunCheck> checks;   // one for each trace
 
-  // Everything is explained, and no trace that was run contradicts the result.
+  // All differences are explained, and no check differs.
   THAW_API bool accepted() const;
 };
 
 struct LiftResult {
   LiftReport report;
-  std::optional<Model> model;  // where the report is accepted
+  std::optional<Model> model;  // set where the report is accepted
 };
 
 // Writes the model where it is accepted. Throws thaw::Error where the traces cannot be aligned or one of them does not run.

@@ -1,10 +1,10 @@
-// What Thaw may spend on a model: a small file from a stranger can ask for much.
+// Limits on memory, time and work: a small file from an unknown source can ask for much.
 //
 //   thaw::set_limits({.max_memory = 4ull << 30, .timeout = 60});
 //
-// Limits hold for the process, for calls that begin after they were set. A limit of 0 is the default that its line
-// says. What stops at one is said as such: a size is unknown, or a thaw::Error (kOutOfBudget) names the limit. What
-// Thaw itself knows of a model takes 128 MiB and 4 KiB a node at most, or max_memory (docs/robustness.md).
+// Limits are of the process and apply to calls that begin after they were set. 0 is the default that the comment states. Where a
+// limit is reached a size is unknown, or a thaw::Error (kOutOfBudget) names the limit. Shape inference takes 128 MiB and 4 KiB for
+// each node at most, or max_memory (docs/robustness.md).
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,20 @@
 namespace thaw {
 
 struct Limits {
-  // Bytes that this process and ONNX Runtime's take; 0: see above, and what there is. What this process holds when ONNX Runtime is
-  // asked is not ONNX Runtime's to take.
+  // Bytes for this process and ONNX Runtime's process together; 0: as above, and what the machine has. What this process holds when
+  // ONNX Runtime is called is subtracted.
   uint64_t max_memory = 0;
-  // Nodes looked at, those of called functions and of each iteration counted again; 0: 1'000'000, and 500 a node.
+  // Nodes visited; nodes of functions count for each call, nodes of loops for each iteration. 0: 1'000'000, and 500 for each node.
   uint64_t max_visits = 0;
-  // Seconds that a call may take, with all that it has ONNX Runtime do; 0: as long as it takes. A Session is no call: its loading is
-  // one, and each run. What ONNX Runtime is at by then is stopped; what Thaw itself computes the command alone ends.
+  // Seconds for a call of the library, with all runs of ONNX Runtime; 0: no limit. For a Session, loading is one call, and each run.
+  // ONNX Runtime is stopped; computation in this process is not, except by the command.
   double timeout = 0;
-  double run_timeout = 0;  // seconds for loading a model in ONNX Runtime, and for each run; 0: as long as it takes
-  // Whether ONNX Runtime's process is a sandbox, as far as the kernel has one. Of processes that are started from then on.
+  double run_timeout = 0;  // seconds for loading a model in ONNX Runtime, and for each run; 0: no limit
+  // Run ONNX Runtime in a sandbox, as far as the kernel supports it. Applies to processes that start after.
   bool sandbox = true;
 };
 
-// May be called from any thread.
+// Thread-safe.
 THAW_API void set_limits(const Limits& limits);
 THAW_API Limits limits();
 

@@ -1,4 +1,4 @@
-// Smaller and faster models that still work at every size.
+// Makes models smaller and faster, for every size.
 //
 //   thaw::OptimizeReport report = thaw::optimize(model);
 //   if (report.modified() && report.accepted()) model.save("optimized.onnx");
@@ -18,84 +18,82 @@
 
 namespace thaw {
 
-// Whose operators a result may have.
+// The operators that a result may have.
 enum class OptimizeTarget : uint8_t {
-  kPortable,  // ONNX's, of the model's opset
-  kOrt,       // those of com.microsoft too, which ONNX Runtime has kernels for
-  kDirectml,  // ONNX's, in an opset and forms that ONNX Runtime's DirectML execution provider takes
+  kPortable,  // ai.onnx, of the model's opset
+  kOrt,       // also com.microsoft, where ONNX Runtime has kernels
+  kDirectml,  // ai.onnx, in opset and forms that ONNX Runtime's DirectML execution provider supports
 };
 
 enum class OptimizeLevel : uint8_t {
-  kClean,  // the same numbers bit for bit
-  kFuse,   // operators that stand for arithmetic too: the same up to rounding
+  kClean,  // the same outputs, bit for bit
+  kFuse,   // fused operators too: the same outputs up to rounding
 };
 
 struct OptimizeOptions {
   OptimizeTarget target = OptimizeTarget::kPortable;
   OptimizeLevel level = OptimizeLevel::kFuse;
-  // Of ai.onnx, that the result has; a newer one has more operators to fuse to. 0: the model's, or for kDirectml the
-  // newest that it takes where the model's is newer.
+  // Of ai.onnx in the result; a newer one has more fused operators. 0: the model's, for kDirectml at most the newest that it supports.
   int64_t opset = 0;
-  std::vector<std::string> only = {};  // passes by name (optimize_passes); empty: all
-  std::vector<std::string> skip = {};
-  // Bytes that folded constants may add to the file, less what they replace.
+  std::vector<std::string> only = {};  // passes to run, by name (optimize_passes()); empty: all
+  std::vector<std::string> skip = {};  // passes not to run
+  // Bytes that folded constants may add to the file, net of what they replace.
   uint64_t max_growth = 0;
-  // Weights that are inputs too are constants, and no inputs any more; else, from IR version 4 on, a caller may replace them,
-  // and nothing is computed from them.
+  // Initializers that are inputs too become constants, and are no inputs any more. Else nothing is computed from them from IR version 4
+  // on, as a caller may override them.
   bool constant_weights = false;
-  // The result is run beside the model: at the model's own sizes, and at two others where there are free ones.
+  // Compare the result with the original at its own sizes, and at two others where it has dynamic ones.
   bool check = true;
-  FeedOptions feeds = {};    // for the check; the rest is drawn
+  FeedOptions feeds = {};    // inputs for the check; the rest is random
   bool count_moved = false;  // OptimizeReport::moved_before and moved_after
 };
 
-// A pass of `optimize`, in the order in which they run.
+// A pass.
 struct OptimizePass {
   std::string name;     // "fold"
   std::string summary;  // one clause
 };
 
-// What all nodes read and write, weights too, in bytes, as often as they are run; free sizes count as 64.
+// Bytes that all nodes read and write, with weights, for each time that they run. Dynamic sizes count as 64.
 struct MovedBytes {
   uint64_t bytes = 0;
-  size_t unknown = 0;  // nodes that are not counted
+  size_t unknown = 0;  // number of nodes whose bytes are unknown
 };
 
 struct OptimizeReport {
-  std::string model = {};  // the path that it was loaded from
-  Files files = {};        // that were written
-  AsWritten as_written = {};
+  std::string model = {};  // path of the original
+  Files files = {};        // files that were written
+  LoadCheck load_check = {};
   OptimizeTarget target = OptimizeTarget::kPortable;
   std::vector<Change> changed = {};
-  std::vector<Change> left = {};                   // what nearly was a fusion and is none, and why: by pass and node
-  size_t nodes_before = 0, nodes_after = 0;        // subgraphs' nodes counted
-  uint64_t weights_before = 0, weights_after = 0;  // bytes of constants
-  int replaceable_weights = 0;                     // that are inputs too, and were left as they are
-  std::vector<RunCheck> checks = {};               // by sizes; empty where it was not checked
-  std::vector<std::string> uncompared = {};        // what was not compared with the model, and why
-  // Passes that the result was made without, as with them it differs from the model, is refused, or the pass fails: the pass as
-  // the kind, and how or why.
-  std::vector<Change> left_out = {};
-  std::vector<std::string> passes = {};  // that did something
-  std::vector<Finding> untaken = {};     // what `check` with that target still finds
+  std::vector<Change> missed = {};                           // fusions that nearly match, and why they do not
+  size_t nodes_before = 0, nodes_after = 0;                  // with nodes of subgraphs
+  uint64_t weight_bytes_before = 0, weight_bytes_after = 0;  // of all constants
+  int overridable_initializers = 0;                          // initializers that are inputs too and stay unchanged
+  std::vector<RunCheck> checks = {};                         // one for each choice of sizes
+  std::vector<std::string> not_compared = {};                // what could not be compared, and why
+  // Passes that were undone, as the result differs with them, does not load, or the pass fails. `kind` is the pass.
+  std::vector<Change> rejected_passes = {};
+  std::vector<std::string> passes = {};   // that changed something
+  std::vector<Finding> unsupported = {};  // findings of `check` with that target
   std::optional<MovedBytes> moved_before = {}, moved_after = {};
-  bool is_checked = false;  // as OptimizeOptions::check asks
+  bool is_checked = false;  // OptimizeOptions::check
   bool modified() const { return !changed.empty(); }
 
-  // No run contradicts the result; where a check was asked for and something was changed, something was compared.
+  // No check differs. Where a check was asked for and something was changed, something was compared.
   THAW_API bool accepted() const;
-  // `check` with that target finds no error in the result. It is written all the same.
+  // `check` with that target finds no error in the result, which is written either way.
   THAW_API bool fits_target() const;
 };
 
+// In the order in which they run.
 THAW_API std::vector<OptimizePass> optimize_passes();
 
-// Changes the model in place, in operators of its own opset (and, where the target has them, of com.microsoft), to the
-// same numbers: bit for bit, or up to rounding where operators are fused. No size is frozen, no input, output or symbol
-// renamed or dropped (but for what `constant_weights` asks for); weights stay one tensor and are read where folding them pays only. A model that needs nothing is
-// left as it is, byte for byte, and so is one whose result is not accepted. What is accepted is written, changed or not: the next
-// step of a script finds its file.
-// Throws thaw::Error (kInvalidArgument) for a pass that there is not, and for an opset in which a node has no equal.
+// Changes the model in place. Outputs stay equal: bit for bit, or up to rounding where operators are fused. No size is frozen. No
+// input, output or symbol is renamed or removed, except by `constant_weights`. Weights are read only where folding them pays. A model
+// that needs no change stays unchanged, byte for byte, and so does one whose result is not accepted. An accepted result is written
+// even where nothing changed.
+// Throws thaw::Error (kInvalidArgument) for an unknown pass, and for an opset that cannot express a node.
 THAW_API OptimizeReport optimize(Model& model, const OptimizeOptions& options = {}, const Output& output = {});
 
 THAW_API std::string to_json(const OptimizeReport& report);

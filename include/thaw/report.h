@@ -1,7 +1,7 @@
-// What a verb's report looks like to people: text for a terminal, a page of HTML.
+// Reports as JSON, text and HTML.
 //
-// Every verb's header has the same three functions of its report: to_json() gives what `thaw VERB --format json` prints
-// (docs/schemas/ has a JSON Schema of each), to_text() what it prints else, to_html() the page of `--report FILE.html`.
+// Each report type has to_json(), the output of `thaw VERB --format json` (docs/schemas/ has its JSON Schema), and to_text(), the output
+// without it. Most have to_html(), the page of `--report FILE.html`.
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,32 @@
 
 namespace thaw {
 
-// Of the JSON that to_json() gives. It grows when a member goes or changes its meaning; new members do not count.
-inline constexpr int kJsonSchema = 0;
+// The version of the JSON schemas. It grows when a member is removed or changes its meaning, not when one is added.
+inline constexpr int kJsonSchema = 1;
 
 struct TextOptions {
-  bool all = false;      // every item of a list, not the first few
-  bool colour = false;   // with escapes for terminals
-  bool explain = false;  // of optimize: also why the remaining patterns were not fused
+  bool all = false;      // all items of lists, not the first few
+  bool colour = false;   // ANSI escape sequences
+  bool explain = false;  // of optimize: also why patterns were not fused
 };
 
-// The files that a verb wrote: a model, then its data; empty where nothing was written.
+// The files that were written: models, then their data.
 using Files = std::vector<std::filesystem::path>;
 
-// What ONNX Runtime, at its defaults, made of the files that a verb wrote, before they took their names: a model may do well beside
-// its original in memory, by other optimizations or in other types, and still not be taken as it is written.
-struct AsWritten {
-  enum class Outcome : uint8_t {
-    kNone,       // nothing came to be written
-    kLoaded,     // it makes a session of each model; `reason`, where that does not run and the original doesn't either
-    kRan,        // which ran once, too
-    kNotLoaded,  // it could not be tried, or was not to be; `reason`
-    kRefused,    // what it takes of the original it does not take of this; `reason`. Nothing was written
+// How ONNX Runtime, with default options, loads the files of a result, before they are published. The comparison with the original runs
+// in memory, with other optimizations or types, and may pass for a file that does not load.
+struct LoadCheck {
+  enum class Status : uint8_t {
+    kNone,     // nothing was to be written
+    kLoaded,   // all models load; `message` where they do not run and the original does not either
+    kRan,      // and ran once
+    kSkipped,  // not tried; `message`
+    kFailed,   // a model does not load or run and the original does; `message`. Nothing was written
   };
-  Outcome outcome = Outcome::kNone;
-  std::string reason = {};
+  Status status = Status::kNone;
+  std::string message = {};
 
-  bool is_refused() const { return outcome == Outcome::kRefused; }
+  bool has_failed() const { return status == Status::kFailed; }
 };
 
 }  // namespace thaw

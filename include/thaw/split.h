@@ -1,9 +1,9 @@
-// A model cut into parts that run one after the other: a frontend and a backend, a half for each device.
+// Splits a model into parts that run in sequence: frontend and backend, or one part for each device.
 //
 //   thaw::Split split = thaw::split(model, {.at = {{"hidden_states"}}});
 //   if (split.report.accepted()) for (…) split.parts[i].save(…);
 //
-//   for (const thaw::CutPoint& point : thaw::cut_points(model)) …  // where few numbers pass
+//   for (const thaw::CutPoint& point : thaw::cut_points(model)) …  // where few elements cross
 #pragma once
 
 #include <cstddef>
@@ -22,69 +22,70 @@ namespace thaw {
 
 enum class SplitBalance : uint8_t {
   kBytes,  // of weights
-  kFlops,  // operations, at the sizes that are given, or 64 each
+  kFlops,  // operations, at the given sizes, others 64
 };
 
 struct SplitOptions {
-  // Cuts, each of the tensors that pass it, by name, or by that of a node of one output. Empty: chosen, for `parts`.
+  // For each cut the tensors that cross it, by name, or by the name of a node with one output. Empty: cuts are chosen for `parts`.
   std::vector<std::vector<std::string>> at = {};
-  // The model is to end at these tensors: the only part has them as outputs, and what they do not need is gone. Excludes the others.
+  // Outputs of the only part, which has the nodes that these tensors depend on. Excludes `at` and `parts`.
   std::vector<std::string> outputs = {};
   size_t parts = 2;
   SplitBalance balance = SplitBalance::kBytes;
-  NamedSizes sizes = {};  // that what passes a cut is reckoned at, where cuts are chosen; 64 each where none is given
-  bool check = true;      // the parts are run one after the other beside the model
+  NamedSizes sizes = {};  // for the bytes and operations of chosen cuts; others are 64
+  bool check = true;      // compare the parts, run in sequence, with the original
   FeedOptions feeds = {};
 };
 
-// A place between two nodes where a model may be cut.
+// A possible cut.
 struct CutPoint {
-  std::vector<std::string> tensors;  // that pass
-  std::string bytes;                 // that they take, an expression of the inputs' sizes; empty where it is not known
-  double weights_before = 0;         // share of the weights' bytes, 0 to 1
-  double flops_before = 0;           // share of the operations that are known, at the sizes, 0 to 1
+  std::vector<std::string> tensors;  // that cross it
+  std::string bytes;                 // of these, an expression of the inputs' sizes; empty: unknown
+  double weight_share_before = 0;    // share of weight bytes before it, 0 to 1
+  double flops_share_before = 0;     // share of known operations before it, 0 to 1
 };
 
 struct SplitPart {
-  std::vector<std::string> inputs, outputs;  // by name; those of an earlier part have its output's name
+  std::vector<std::string> inputs, outputs;  // names; an input from an earlier part has the name of its output
   size_t nodes = 0;
-  uint64_t weights = 0;  // bytes
+  uint64_t weight_bytes = 0;
 };
 
 struct SplitReport {
-  std::string model = {};  // the path that it was loaded from
-  Files files = {};        // that were written
-  AsWritten as_written = {};
+  std::string model = {};  // path of the original
+  Files files = {};        // files that were written
+  LoadCheck load_check = {};
   std::vector<SplitPart> parts = {};
-  std::vector<std::string> carried = {};     // tensors that pass cuts beside those that were named
-  std::vector<RunCheck> checks = {};         // by sizes
-  std::vector<std::string> uncompared = {};  // what was not compared with the model, and why
-  bool is_checked = false;                   // as SplitOptions::check asks
+  std::vector<std::string> crossing_tensors = {};  // tensors that cross cuts besides those that were named
+  std::vector<RunCheck> checks = {};               // one for each choice of sizes
+  std::vector<std::string> not_compared = {};      // what could not be compared, and why
+  bool is_checked = false;                         // SplitOptions::check
 
-  // No run contradicts the parts; where a check was asked for, something was compared.
+  // No check differs, and where a check was asked for, something was compared.
   THAW_API bool accepted() const;
 };
 
 struct Split {
-  std::vector<Model> parts;  // each may be saved by itself; weights are views of the model's
+  std::vector<Model> parts;  // weights are views of the original's
   SplitReport report;
 };
 
-// Each part has the nodes that its cut's tensors need and no earlier part has; what is computed from sizes alone is
-// computed anew from the part's own inputs, where these tell. Weights stand where they are used.
-// Throws thaw::Error (kInvalidArgument) for a tensor that the model does not have, that is an input, an output of a graph
-// inside a node or a constant, or after which nothing is left; and where what passes is no tensor.
-// `output`: with SplitOptions::outputs a file; else a folder, in which they are part_1.onnx, part_2.onnx, … and their data shared.data. Throws too where the folder has
-// parts of another split behind the last of this.
+// A part has the nodes that the tensors of its cut depend on and no earlier part has. Values that depend on sizes only are
+// computed again from the part's own inputs, where possible. Weights are in the part that uses them.
+// `output`: with SplitOptions::outputs a file; else a folder for part_1.onnx, part_2.onnx, …, with the data of weights of
+// several parts in shared.data.
+// Throws thaw::Error (kInvalidArgument) for a tensor that does not exist, is an input, a constant or in a subgraph, or after
+// which there is no node; for a cut that a value other than a tensor crosses; and where the folder has more parts of
+// another split.
 THAW_API Split split(const Model& model, const SplitOptions& options, const Output& output = {});
 
-// Narrow places, in the model's order, some dozen at most, spread over its weights.
+// Cuts that few elements cross, in node order: about a dozen at most, spread over the weights.
 THAW_API std::vector<CutPoint> cut_points(const Model& model, const NamedSizes& sizes = {});
 
 THAW_API std::string to_json(const SplitReport& report);
 THAW_API std::string to_text(const SplitReport& report, const TextOptions& how = {});
 THAW_API std::string to_html(const SplitReport& report);
-// Of cut_points(); `model` is the path to name.
+// For cut_points(); `model`: its path.
 THAW_API std::string to_json(const std::vector<CutPoint>& points, const std::string& model);
 THAW_API std::string to_text(const std::vector<CutPoint>& points);
 

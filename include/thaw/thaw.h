@@ -1,23 +1,24 @@
-// Thaw: ONNX models that work at every size. One header for all that it does; docs/library.md has an example of each.
+// Thaw makes static ONNX models dynamic, batchable and smaller, and checks results against the original. This header includes all
+// others; docs/library.md has an example of each.
 //
-//   inspect   every tensor's dims as expressions of the inputs
-//   diff      what differs between two models
-//   check     what is wrong, where it comes from and what mends it; a proof over sizes
-//   fix       the rewrites that are safe, and those that a reference confirms
-//   optimize  a smaller and faster model, at every size
-//   pin       a model for chosen sizes, frozen on purpose
-//   split     a model cut into parts that run one after the other
-//   batch     a model for one sample becomes the same model over a batch
-//   lift      several static traces in, one model for every size out
-//   build     from a checkpoint to ONNX
-//   inputs    what a model is fed, of images, clips and recordings
-//   generate  text from a built folder, of a prompt, images and recordings
-//   sensitivity, plan   which nodes may lose precision, and the plan for convert
-//   verify    numbers against a reference, at several sizes
-//   Session   running a model
-//   Limits    what a call may spend
+//   inspect   dims of every tensor, as expressions of the inputs
+//   diff      differences between two models
+//   check     errors, their causes and fixes; a proof over sizes
+//   fix       rewrites that are safe, and those that a reference confirms
+//   optimize  smaller and faster models, at every size
+//   pin       a static model for chosen sizes
+//   split     parts that run in sequence
+//   batch     a batch axis for a model for one sample
+//   lift      one dynamic model of several static traces
+//   build     ONNX models from a checkpoint
+//   inputs    model inputs from images, clips and recordings
+//   generate  text, with models that `build` wrote
+//   sensitivity, plan   error by node and precision; mixed-precision plans
+//   verify    comparison with a reference, at several sizes
+//   Session   runs a model
+//   Limits    limits on memory and time
 //
-// Functions may be called from several threads at a time, each with models of its own. What goes wrong is a thaw::Error.
+// Functions are thread-safe for different models. Errors are thrown as thaw::Error.
 #pragma once
 
 #include "thaw/array.h"

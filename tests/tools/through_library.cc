@@ -32,10 +32,10 @@ int told(const Report& report) {
   return report.accepted() ? 0 : 1;
 }
 
-int check(const Words& w) { return told(thaw::check(thaw::Model::load(w[0]), {.dims = w.size() > 1 ? w[1] : ""})); }
+int check(const Words& w) { return told(thaw::check(thaw::Model::load(w[0]), {.sizes = w.size() > 1 ? w[1] : ""})); }
 
 int inspect(const Words& w) {
-  std::cout << thaw::inspect_json(thaw::Model::load(w[0]), {.values = true, .weights = true, .cost = true});
+  std::cout << thaw::inspect_json(thaw::Model::load(w[0]), {.tensors = true, .weights = true, .cost = true});
   return 0;
 }
 
@@ -47,7 +47,7 @@ int diff(const Words& w) {
 int fix(const Words& w) {
   thaw::Model model = thaw::Model::load(w[0]);
   const thaw::FixReport report = thaw::fix(model, {}, {.path = w[1]});
-  return told(report) == 0 && !report.left_errors() ? 0 : 1;
+  return told(report) == 0 && !report.has_remaining_errors() ? 0 : 1;
 }
 
 int batch(const Words& w) {

@@ -328,7 +328,7 @@ BatchReport batch_samples(ir::Model& model, const BatchOptions& options) {
   const std::vector<ir::Value*> over_rows =
       options.new_axis ? std::vector<ir::Value*>() : inputs_over_rows(model, inputs);
   const std::optional<FrozenBatch> frozen = options.new_axis ? std::nullopt : frozen_batch(model, inputs);
-  std::vector<Note> kept_batches;
+  std::vector<Note> existing_batches;
   std::vector<ir::Value*> merged;
   std::vector<std::string> before;
   for (ir::Value* input : inputs) {
@@ -343,7 +343,7 @@ BatchReport batch_samples(ir::Model& model, const BatchOptions& options) {
     if (options.new_axis || (!has_batch_axis(*input) && !is_over_rows)) continue;
     merged.push_back(input);
     if (is_over_rows)
-      kept_batches.push_back(
+      existing_batches.push_back(
           {input->name(),
            "its first axis is a batch already: no row of it meets another; --new-axis adds one before "
            "it",
@@ -405,9 +405,9 @@ BatchReport batch_samples(ir::Model& model, const BatchOptions& options) {
     walk.report().inputs.push_back(
         {inputs[i]->name(), fmt::format("{} -> {}", before[i], ir::dims_text(inputs[i]->type))});
   }
-  walk.report().kept_batches = std::move(kept_batches);
+  walk.report().existing_batches = std::move(existing_batches);
   for (const TakenBranch& one : taken)
-    walk.report().guarded.push_back(
+    walk.report().guarded_branches.push_back(
         {one.place,
          fmt::format("batched as it goes where its condition is {}; otherwise a run is an error, as the other branch "
                      "cannot run at these sizes: {}",

@@ -65,8 +65,8 @@ TEST(Batch, ResultsAreTheSamplesWithTheBatchInPlaceOfTheFirstAxis) {
     EXPECT_EQ(ir::dims_text(model->graph->outputs().front()->type), "[batch, n, 8]");
     EXPECT_THAT(names_of(model->graph->inputs()), ElementsAre("x"));
     EXPECT_THAT(names_of(model->graph->outputs()), ElementsAre("y", "pooled"));
-    EXPECT_THAT(report.loops, IsEmpty());
-    EXPECT_GT(report.kept + report.rewritten, 0);
+    EXPECT_THAT(report.per_sample_nodes, IsEmpty());
+    EXPECT_GT(report.unchanged + report.rewritten, 0);
   }
 }
 
@@ -99,7 +99,7 @@ TEST(Batch, WhatNoSampleReachesStaysAsItIs) {
   m.add_output(m.add_node("Add", {x, m.add_node("Relu", {shared})}), "y");
   const auto model = m.build();
   const BatchReport report = batch(*model, {.inputs = {"x"}});
-  EXPECT_EQ(report.untouched, 1);
+  EXPECT_EQ(report.independent, 1);
   EXPECT_EQ(ir::dims_text(model->graph->inputs()[1]->type), "[n, 8]");
   EXPECT_THAT(output_sizes(*model), ElementsAre("batch, n, 8"));
 }

@@ -54,8 +54,8 @@ void Walk::batch_node(ir::Node& node) {
     if (!op || !op->batch.is_stated()) BatchContext::refuse("thaw has no batch rule for it");
     if (!op->batch.rule) BatchContext::refuse(std::string(op->batch.why_not));
     op->batch.rule(n);
-    ++(n.kept_as_it_was() ? report_.kept : report_.rewritten);
-    ++(n.kept_as_it_was() ? count.kept : count.rewritten);
+    ++(n.kept_as_it_was() ? report_.unchanged : report_.rewritten);
+    ++(n.kept_as_it_was() ? count.unchanged : count.rewritten);
     return;
   } catch (const ops::CannotWrite& reason) {
     why = reason.why;
@@ -67,8 +67,8 @@ void Walk::batch_node(ir::Node& node) {
       // The rule may have got as far as some operands.
       for (int i = 0; i < static_cast<int>(operands.size()); ++i) node.set_input(i, operands[static_cast<size_t>(i)]);
       run_per_sample(n);
-      report_.loops.push_back({node.describe(), why});
-      ++count.loops;
+      report_.per_sample_nodes.push_back({node.describe(), why});
+      ++count.per_sample;
       return;
     } catch (const ops::CannotWrite& reason) {
       why += fmt::format("; nor sample by sample, because {}", reason.why);
@@ -93,8 +93,8 @@ void Walk::walk_from(ir::Node* first) {
     if (reads_samples(*node)) {
       batch_node(*node);
     } else {
-      ++report_.untouched;
-      ++report_.operators[node->op_type()].untouched;
+      ++report_.independent;
+      ++report_.operators[node->op_type()].independent;
     }
   }
 }

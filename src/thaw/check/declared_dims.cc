@@ -85,7 +85,7 @@ void look_for_name_clashes(Evidence& evidence, Findings& findings) {
       f.fix = "`thaw fix` gives every size a name of its own";
       if (b.is_output) {
         f.severity = Severity::kWarning;
-        f.happens = "ONNX Runtime runs it; whoever reads the declaration takes the two sizes to be equal";
+        f.consequence = "ONNX Runtime runs it; whoever reads the declaration takes the two sizes to be equal";
       }
       for (size_t k = 0; k < list.size() && k < 16; ++k)
         f.related.push_back(

@@ -10,7 +10,7 @@
 namespace thaw::checking {
 
 Evidence::Evidence(const ir::Model& model, const CheckOptions& options)
-    : model_(model), dims_(parse_dims(options.dims)) {
+    : model_(model), dims_(parse_dims(options.sizes)) {
   if (options.target.empty()) return;
   target_ = ops::find_target(options.target);
   if (target_ != nullptr) return;

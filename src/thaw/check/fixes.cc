@@ -18,7 +18,7 @@ constexpr size_t kMostCommands = 3;
 // `{}` in a command is the model's file.
 struct Fix {
   std::string_view code;
-  std::string_view happens;
+  std::string_view consequence;
   std::array<std::string_view, kMostCommands> commands;
 };
 
@@ -97,14 +97,15 @@ void add_fix(Finding& finding, const ir::Model& model, const ops::Target* target
   for (const std::string& command : own) add(command);
   if (target != nullptr && target->name == "directml" &&
       std::ranges::find(kOfDirectml, finding.code) != std::end(kOfDirectml)) {
-    finding.happens = "the node runs on the CPU, or the session is not made";
+    finding.consequence = "the node runs on the CPU, or the session is not made";
     if (!stays_in_directml(finding)) add(kDirectml);
   }
   const auto* fix = std::ranges::find(kFixes, finding.code, &Fix::code);
   if (fix == std::end(kFixes)) return;
   // What the rule says of a finding goes before what is said of all. A note's model works as it is declared.
-  const bool is_said = !finding.happens.empty();
-  if (!is_said && (finding.severity != Severity::kNote || finding.code == "THAW018")) finding.happens = fix->happens;
+  const bool is_said = !finding.consequence.empty();
+  if (!is_said && (finding.severity != Severity::kNote || finding.code == "THAW018"))
+    finding.consequence = fix->consequence;
   if (!own.empty()) return;
   for (const std::string_view command : fix->commands) add(command);
   const bool is_lifted = std::ranges::find(fix->commands, kLift) != fix->commands.end();

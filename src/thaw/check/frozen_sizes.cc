@@ -147,7 +147,7 @@ void report(Evidence& evidence, Findings& findings, FrozenRole role, std::string
     if (site.constant) place.tensor = site.constant->name();
     Finding& f = findings.add(std::move(message), std::move(place));
     f.source = text.origin;
-    if (site.by_name) f.happens = "the output has the size of the export whatever the inputs' is";
+    if (site.by_name) f.consequence = "the output has the size of the export whatever the inputs' is";
     f.fix = std::string(fix);
     f.details.emplace_back("frozen at", text.values);
     f.details.emplace_back("should be", text.expressions);

@@ -114,7 +114,7 @@ std::string statement_text(const ops::Obligation& o) {
 
 SizeProofs prove_sizes(const SizeRanges& ranges) {
   SizeProofs out;
-  out.summary.assumed = ranges.assumed;
+  out.summary.assumptions = ranges.assumed;
   const Witnesses witnesses(ranges);
   out.others = witnesses.others();
   for (const ops::Obligation& o : ranges.result.obligations()) {
@@ -131,18 +131,18 @@ SizeProofs prove_sizes(const SizeRanges& ranges) {
       if (broken) out.unspecified.push_back(std::move(*broken));
       continue;
     }
-    ++out.summary.statements;
+    ++out.summary.obligations;
     if (!proof && is_condition_on_inputs(o)) {
-      ++out.summary.conditions;
+      ++out.summary.input_conditions;
       out.conditions.push_back(&o);
     } else if (proof) {
       ++out.summary.proven;
     } else if (broken) {
-      ++out.summary.broken;
+      ++out.summary.refuted;
       out.broken.push_back(std::move(*broken));
     } else {
-      ++out.summary.open;
-      if (o.of_values) ++out.summary.open_numbers;
+      ++out.summary.unknown;
+      if (o.of_values) ++out.summary.unknown_values;
       out.open.push_back(std::move(std::get<OpenStatement>(found)));
     }
   }
@@ -150,8 +150,8 @@ SizeProofs prove_sizes(const SizeRanges& ranges) {
   for (const BrokenStatement& b : out.broken) told.insert(b.obligation->node);
   for (const infer::Problem& problem : ranges.result.problems()) {
     if (!told.insert(problem.node).second) continue;
-    ++out.summary.statements;
-    ++out.summary.broken;
+    ++out.summary.obligations;
+    ++out.summary.refuted;
     out.impossible.push_back(&problem);
   }
   for (auto* list : {&out.broken, &out.unspecified}) {

@@ -98,10 +98,10 @@ CheckReport check(const ir::Model& model, const CheckOptions& options) {
     rule.look(evidence, findings);
     for (Finding& f : findings.take()) {
       add_fix(f, model, evidence.target());
-      (counts ? report.findings : report.turned_off).push_back(std::move(f));
+      (counts ? report.findings : report.suppressed).push_back(std::move(f));
     }
   }
-  if (!options.dims.empty()) report.proof = evidence.size_proofs().summary;
+  if (!options.sizes.empty()) report.proof = evidence.size_proofs().summary;
   return report;
 }
 

@@ -56,7 +56,7 @@ int check_models(const CheckArguments& arguments) {
   how.counting.ignore = how.ignore.empty() ? config.counting.ignore : how.ignore;
   if (how.target.empty()) how.target = config.target;
   CheckSettings settings = config.settings;
-  std::ranges::copy(passed_over(paths, settings.file), std::back_inserter(settings.not_obeyed));
+  std::ranges::copy(passed_over(paths, settings.file), std::back_inserter(settings.ignored));
   std::vector<CheckedFile> files;
   int code = kFine;
   for (const std::string& path : paths) {
@@ -102,7 +102,7 @@ Action define_check(Options& options) {
                 "settings (those of thaw.toml, as far as a folder may set them)");
   options.flag("--exit-zero", arguments->exit_zero, "exit with 0 also where there are errors or warnings");
   options.heading("Sizes");
-  options.value("--sizes", arguments->check.dims, "SPEC",
+  options.value("--sizes", arguments->check.sizes, "SPEC",
                 "prove that the model runs at all of these sizes, or find the smallest where it fails");
   options.flag("--run", arguments->check.run, "run the model at the sizes where it fails");
   add_input(options, arguments->feeds, "with --run: an array of an input; or FILE.npz, arrays by input name");

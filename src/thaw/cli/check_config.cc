@@ -92,7 +92,7 @@ class Reader {
       const auto target = value.value_exact<std::string>();
       if (!target) refuse_setting(file_, value.source().begin, "'target' is no text", "target = \"directml\"");
       config_.target = *target;
-      config_.settings.obeyed.push_back(fmt::format("target = \"{}\"", *target));
+      config_.settings.applied.push_back(fmt::format("target = \"{}\"", *target));
     } else if (key == "select" || key == "ignore") {
       std::vector<std::string> codes = codes_of(file_, key, value);
       if (turns_off(shown(key, codes)))
@@ -111,9 +111,9 @@ class Reader {
   // Notes a setting that lets something pass, and whether it is obeyed.
   bool turns_off(const std::string& setting) {
     if (is_named_)
-      config_.settings.obeyed.push_back(setting);
+      config_.settings.applied.push_back(setting);
     else
-      config_.settings.not_obeyed.push_back(fmt::format(
+      config_.settings.ignored.push_back(fmt::format(
           "{} of {} is not obeyed, as the call does not name the file: --config {} does", setting, file_, file_));
     return is_named_;
   }

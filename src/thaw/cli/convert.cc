@@ -47,13 +47,13 @@ int convert_model(const ConvertArguments& arguments, std::vector<std::string> fe
   how.check = !arguments.no_check;
   how.target = arguments.target.value_or(OptimizeTarget::kPortable);
   how.feeds = arguments.feeds.feeds();
-  how.fed = std::move(fed);
+  how.preprocessing = std::move(fed);
   Model& model = until_exit(Model::load(arguments.model));
   file.require_other(model.data_files());
   const ConvertReport report = convert(model, how, output.output());
   file.write(report);
   print(report, arguments.format, arguments.all);
-  return report.accepted() && report.untaken.empty() ? kFine : kFindings;
+  return report.accepted() && report.unsupported.empty() ? kFine : kFindings;
 }
 
 void add_formats(Options& options, ConvertArguments& arguments) {

@@ -85,7 +85,7 @@ int fix_model(const FixArguments& arguments) {
   const FixReport report = fix(model, how, output.output());
   file.write(report);
   print(report, arguments.format, arguments.all);
-  return report.accepted() && !report.left_errors() ? kFine : kFindings;
+  return report.accepted() && !report.has_remaining_errors() ? kFine : kFindings;
 }
 
 void add_reference(Options& options, ReferenceArguments& arguments) {

@@ -61,7 +61,7 @@ Action define_inspect(Options& options) {
   options.use("Use it to see which sizes are free, what each shape depends on, and what the model costs.");
   add_model(options, arguments->model);
   options.heading("Contents");
-  options.flag("--tensors", arguments->inspect.values, "list every tensor, with the elements of small integer ones");
+  options.flag("--tensors", arguments->inspect.tensors, "list every tensor, with the elements of small integer ones");
   options.flag("--weights", arguments->inspect.weights, "list the weights too");
   options.flag("--cost", arguments->inspect.cost, "operations and bytes moved, as expressions of the inputs' sizes");
   options.value("--only", arguments->inspect.only, "PATTERN", "list only tensors of such names: 'layers.0.*'");

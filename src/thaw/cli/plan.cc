@@ -25,7 +25,7 @@ int make_plan(const PlanArguments& arguments, std::vector<std::string> fed) {
       .within = arguments.within,
       .model = arguments.model,
       .data = arguments.data,
-      .fed = std::move(fed),
+      .preprocessing = std::move(fed),
       .check = !arguments.no_check,
       .report = std::filesystem::is_directory(arguments.report) ? arguments.report : std::string()};
   const PlanReport plan =

@@ -89,7 +89,7 @@ int measure_model(const SensitivityArguments& arguments, std::vector<std::string
   SensitivityOptions how = arguments.how;
   how.precisions = precisions_of(arguments);
   how.data = arguments.data;
-  how.fed = std::move(fed);
+  how.preprocessing = std::move(fed);
   how.one_out = !arguments.only_in;
   how.optimize = !arguments.no_optimize;
   read_shard(arguments.shard, how);

@@ -47,7 +47,7 @@ class ReferenceComparison {
 
   AgainstReference take() {
     if (found_.checks.empty())
-      found_.uncompared.push_back("nothing was compared: the model itself does not run here: " + failure_);
+      found_.not_compared.push_back("nothing was compared: the model itself does not run here: " + failure_);
     return std::move(found_);
   }
 
@@ -113,10 +113,10 @@ AgainstReference judge_each(const ir::Model& drawn, const std::vector<FeedOption
     AgainstReference compared = judge_drawn(drawn, feeds, points, wanted, judge);
     std::ranges::move(compared.checks, std::back_inserter(together.checks));
     together.has_timed_out = compared.has_timed_out;
-    together.uncompared = std::move(compared.uncompared);
+    together.not_compared = std::move(compared.not_compared);
     if (together.has_timed_out) break;
   }
-  if (!together.checks.empty()) together.uncompared.clear();
+  if (!together.checks.empty()) together.not_compared.clear();
   return together;
 }
 
@@ -139,7 +139,7 @@ AgainstReference run_against_reference(const ir::Model& drawn, const FeedOptions
 AgainstReference judge_against_reference(const ir::Model& drawn, const FeedOptions& feeds, int points,
                                          const Runner& wanted, const Judge& judge) {
   if (std::string reason = lacks_memory(drawn); !reason.empty())
-    return {.checks = {}, .uncompared = {"nothing was compared: " + reason}};
+    return {.checks = {}, .not_compared = {"nothing was compared: " + reason}};
   const std::vector<FeedOptions> grids = grid_feeds(drawn, feeds);
   AgainstReference small = judge_each(drawn, grids, points, wanted, judge);
   if (small.has_timed_out || (!grids.empty() && small.checks.size() >= grids.size())) return small;

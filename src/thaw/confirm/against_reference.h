@@ -12,9 +12,9 @@
 namespace thaw::confirm {
 
 struct AgainstReference {
-  std::vector<RunCheck> checks;         // by sizes; empty: nothing could be compared
-  std::vector<std::string> uncompared;  // and why
-  bool has_timed_out = false;           // the model itself, which then is run no more
+  std::vector<RunCheck> checks;           // by sizes; empty: nothing could be compared
+  std::vector<std::string> not_compared;  // and why
+  bool has_timed_out = false;             // the model itself, which then is run no more
 };
 
 using Runner = std::function<Arrays(const Arrays& feeds)>;

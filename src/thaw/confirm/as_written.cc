@@ -78,22 +78,22 @@ bool loads_quickly(const ir::Model& model) {
   return all.nodes <= kQuickNodes && all.constants <= kQuickConstants && weight_bytes(model) <= kQuickBytes;
 }
 
-AsWritten try_as_written(const ToTry& what) {
-  using Outcome = AsWritten::Outcome;
-  if (std::string lacking = lacks_memory(*what.written); !lacking.empty()) return {Outcome::kNotLoaded, lacking};
+LoadCheck try_as_written(const ToTry& what) {
+  using Status = LoadCheck::Status;
+  if (std::string lacking = lacks_memory(*what.written); !lacking.empty()) return {Status::kSkipped, lacking};
   bool loaded = false;
   try {
     run::Session session =
         what.file.empty() ? run::Session(*what.written, defaults()) : run::Session(what.file, defaults());
     loaded = true;
-    if (what.fed == nullptr) return {Outcome::kLoaded};
+    if (what.fed == nullptr) return {Status::kLoaded};
     session.run(*what.fed);
-    return {Outcome::kRan};
+    return {Status::kRan};
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kRuntimeMissing || error.code() == ErrorCode::kOutOfBudget)
-      return {Outcome::kNotLoaded, by_its_name(error.parts().what, what)};
+      return {Status::kSkipped, by_its_name(error.parts().what, what)};
     if (!loaded && says_no_kernel(error))
-      return {Outcome::kNotLoaded,
+      return {Status::kSkipped,
               has_type(*what.written, DataType::kBfloat16)
                   ? fmt::format(
                         "ONNX Runtime has few kernels of bfloat16 for processors ({}): run it where they are, as on a "
@@ -102,15 +102,14 @@ AsWritten try_as_written(const ToTry& what) {
                   : by_its_name(error.parts().what, what)};
     if (error.code() != ErrorCode::kRuntimeFailed) throw;
     if (loaded && what.original != nullptr && !runs(*what.original, *what.fed))
-      return {Outcome::kLoaded,
+      return {Status::kLoaded,
               fmt::format("neither it nor the model runs as it is written: {}", message_of(error, what))};
     if (loaded)
-      return {Outcome::kRefused,
-              fmt::format("it loads as it is written, and does not run: {}", message_of(error, what))};
+      return {Status::kFailed, fmt::format("it loads as it is written, and does not run: {}", message_of(error, what))};
     if (what.original == nullptr || is_loaded(*what.original))
-      return {Outcome::kRefused,
+      return {Status::kFailed,
               fmt::format("ONNX Runtime does not load it as it is written: {}", message_of(error, what))};
-    return {Outcome::kNotLoaded, fmt::format("neither it nor the model is loaded: {}", message_of(error, what))};
+    return {Status::kSkipped, fmt::format("neither it nor the model is loaded: {}", message_of(error, what))};
   }
 }
 

@@ -22,6 +22,6 @@ struct ToTry {
 bool loads_quickly(const ir::Model& model);
 
 // What is wrong with a weight, which may be made only now, is thrown.
-AsWritten try_as_written(const ToTry& what);
+LoadCheck try_as_written(const ToTry& what);
 
 }  // namespace thaw::confirm

@@ -39,7 +39,7 @@ double to_decibels(double signal, double noise) {
 }
 
 struct MeasuredError {
-  OutputError error;
+  OutputComparison error;
   double signal = 0, noise = 0;  // sums of squares, of what sqnr is the ratio of
   uint64_t compared = 0;         // elements
 };
@@ -47,7 +47,7 @@ struct MeasuredError {
 // How far an output is from what it was, in the figures that conversions are judged by. Of two arrays of numbers of one shape, of
 // any types.
 MeasuredError output_error(const std::string& output, const Array& wanted, const Array& got) {
-  OutputError error{.sizes = {}, .output = output};
+  OutputComparison error{.name = {}, .output = output};
   const int64_t count = wanted.num_elements();
   error.elements = static_cast<uint64_t>(count);
   std::array<double, kBlock> x{}, y{};
@@ -60,33 +60,33 @@ MeasuredError output_error(const std::string& output, const Array& wanted, const
     for (size_t i = 0; i < size; ++i) {
       if (!std::isfinite(x[i])) continue;
       if (!std::isfinite(y[i])) {
-        ++error.broken;
+        ++error.not_finite;
         continue;
       }
       ++compared;
       const double difference = x[i] - y[i];
-      error.max_abs = std::max(error.max_abs, std::abs(difference));
-      error.largest = std::max(error.largest, std::abs(x[i]));
+      error.max_abs_diff = std::max(error.max_abs_diff, std::abs(difference));
+      error.max_abs_expected = std::max(error.max_abs_expected, std::abs(x[i]));
       signal += x[i] * x[i];
       noise += difference * difference;
       product += x[i] * y[i];
       got_signal += y[i] * y[i];
     }
   }
-  error.sqnr = to_decibels(signal, noise);
+  error.sqnr_db = to_decibels(signal, noise);
   error.cosine = signal > 0 && got_signal > 0 ? product / std::sqrt(signal * got_signal) : signal == got_signal ? 1 : 0;
   return {std::move(error), signal, noise, compared};
 }
 
 }  // namespace
 
-std::string_view name_of(FedFrom from) {
+std::string_view name_of(Dataset from) {
   switch (from) {
-    case FedFrom::kHeldOut:
+    case Dataset::kHeldOut:
       return "held-out samples";
-    case FedFrom::kCalibration:
+    case Dataset::kCalibration:
       return "calibration samples";
-    case FedFrom::kDrawn:
+    case Dataset::kRandom:
       return "drawn inputs";
   }
   return {};
@@ -119,7 +119,7 @@ bool ConversionCheck::load() {
   }
 }
 
-void ConversionCheck::run_samples(const quantizing::Samples& samples, FedFrom from) {
+void ConversionCheck::run_samples(const quantizing::Samples& samples, Dataset from) {
   const std::vector<std::string> inputs = quantizing::inputs_to_feed(*given_);
   for (size_t i = 0; i < std::min(samples.size(), kMostSamples); ++i) {
     const Arrays fed = samples.read(i, inputs);
@@ -138,17 +138,17 @@ std::vector<Arrays> ConversionCheck::run_drawn(const FeedOptions& feeds) {
   const auto run_original = [&](const Arrays& fed) { return before_.run(fed); };
   const auto judge_run = [&](const Arrays& fed, const Arrays& wanted, RunCheck& check) {
     drawn.push_back(fed);
-    add(FedFrom::kDrawn, check.name, fed, wanted);
+    add(Dataset::kRandom, check.name, fed, wanted);
   };
   const AgainstReference compared = judge_against_reference(*given_, feeds, kConvertedPoints, run_original, judge_run);
   for (const RunCheck& check : compared.checks)
     if (!check.agrees) report_.failures.push_back(fmt::format("at {} it does not run: {}", check.name, check.message));
-  report_.uncompared = compared.uncompared;
+  report_.not_compared = compared.not_compared;
   return drawn;
 }
 
 // Adds what every output of numbers costs to the report. Throws where the result does not run.
-void ConversionCheck::add(FedFrom from, const std::string& name, const Arrays& feeds, const Arrays& wanted) {
+void ConversionCheck::add(Dataset from, const std::string& name, const Arrays& feeds, const Arrays& wanted) {
   Arrays fed;
   for (const auto& [input, array] : feeds) fed.emplace(input, to_type(array, type_of(input, array.dtype)));
   const Arrays got = after_->run(fed);
@@ -161,15 +161,15 @@ void ConversionCheck::add(FedFrom from, const std::string& name, const Arrays& f
     }
     if (!ir::is_floating(array.dtype)) continue;
     MeasuredError measured = output_error(output, array, result->second);
-    if (measured.compared == 0 && measured.error.broken == 0) {
+    if (measured.compared == 0 && measured.error.not_finite == 0) {
       incomparable_.emplace(output, fmt::format("at {} the model gives {}", name,
                                                 measured.error.elements == 0 ? "no element" : "no finite number"));
       continue;
     }
-    measured.error.fed = from;
-    measured.error.sizes = name;
+    measured.error.dataset = from;
+    measured.error.name = name;
     count(measured.error, measured.signal, measured.noise);
-    report_.errors.push_back(std::move(measured.error));
+    report_.comparisons.push_back(std::move(measured.error));
   }
 }
 
@@ -178,38 +178,38 @@ DataType ConversionCheck::type_of(const std::string& input, DataType otherwise) 
   return value && value->type.elem_type != DataType::kUndefined ? value->type.elem_type : otherwise;
 }
 
-void ConversionCheck::count(const OutputError& error, double signal, double noise) {
-  if (error.broken > 0) {
+void ConversionCheck::count(const OutputComparison& error, double signal, double noise) {
+  if (error.not_finite > 0) {
     report_.failures.push_back(fmt::format("at {}, {} of the {} elements of output '{}' are NaN or infinite",
-                                           error.sizes, error.broken, error.elements, error.output));
+                                           error.name, error.not_finite, error.elements, error.output));
     return;
   }
-  Runs& runs = runs_.try_emplace(error.output, Runs{.from = error.fed}).first->second;
-  if (runs.from != error.fed) return;
-  if (error.largest == 0) {
-    if (error.max_abs <= runs.from_nothing) return;
-    runs.from_nothing = error.max_abs;
-    runs.from_nothing_at = error.sizes;
+  Runs& runs = runs_.try_emplace(error.output, Runs{.from = error.dataset}).first->second;
+  if (runs.from != error.dataset) return;
+  if (error.max_abs_expected == 0) {
+    if (error.max_abs_diff <= runs.from_nothing) return;
+    runs.from_nothing = error.max_abs_diff;
+    runs.from_nothing_at = error.name;
     return;
   }
   runs.signal += signal;
   runs.noise += noise;
   ++runs.count;
-  if (runs.count > 1 && error.sqnr >= runs.worst) return;
-  runs.worst = error.sqnr;
-  runs.worst_at = error.sizes;
+  if (runs.count > 1 && error.sqnr_db >= runs.worst) return;
+  runs.worst = error.sqnr_db;
+  runs.worst_at = error.name;
 }
 
 void ConversionCheck::judge() {
   for (const auto& [output, runs] : runs_) judge(output, runs);
   for (const auto& [output, why] : incomparable_)
-    if (std::ranges::find(report_.errors, output, &OutputError::output) == report_.errors.end())
-      report_.uncompared.push_back(fmt::format("nothing of output '{}': {}", output, why));
+    if (std::ranges::find(report_.comparisons, output, &OutputComparison::output) == report_.comparisons.end())
+      report_.not_compared.push_back(fmt::format("nothing of output '{}': {}", output, why));
 }
 
 // One run alone may come to next to nothing, as a score near the middle does: noise is held against what all come to.
 void ConversionCheck::judge(const std::string& output, const Runs& runs) {
-  const bool is_drawn = runs.from == FedFrom::kDrawn;
+  const bool is_drawn = runs.from == Dataset::kRandom;
   const double all = to_decibels(runs.signal, runs.noise);
   const std::string sqnr =
       fmt::format("signal to noise {:.1f} dB at {}", runs.worst, runs.worst_at) +

@@ -27,7 +27,7 @@ class ConversionCheck {
   // which is converted now, is thrown.
   bool load();
   // The first few of the samples. All that is held out comes before what was calibrated on, and that before what is drawn.
-  void run_samples(const quantizing::Samples& samples, FedFrom from);
+  void run_samples(const quantizing::Samples& samples, Dataset from);
   // At sizes that are drawn, the model's own first. Returns what was fed.
   std::vector<Arrays> run_drawn(const FeedOptions& feeds);
   // Of each output, by the first of these that it was run on: what was drawn may be nothing that the model is fed in use, and
@@ -39,7 +39,7 @@ class ConversionCheck {
  private:
   // What an output comes to over several runs: sums of squares, and the run of most noise.
   struct Runs {
-    FedFrom from = FedFrom::kDrawn;
+    Dataset from = Dataset::kRandom;
     double signal = 0, noise = 0, worst = 0;
     std::string worst_at;
     int count = 0;
@@ -47,8 +47,8 @@ class ConversionCheck {
     std::string from_nothing_at;
   };
 
-  void add(FedFrom from, const std::string& name, const Arrays& feeds, const Arrays& wanted);
-  void count(const OutputError& error, double signal, double noise);
+  void add(Dataset from, const std::string& name, const Arrays& feeds, const Arrays& wanted);
+  void count(const OutputComparison& error, double signal, double noise);
   void judge(const std::string& output, const Runs& runs);
   DataType type_of(const std::string& input, DataType otherwise) const;
 
@@ -62,7 +62,7 @@ class ConversionCheck {
 };
 
 // "held-out samples".
-std::string_view name_of(FedFrom from);
+std::string_view name_of(Dataset from);
 
 // Whether weights or Casts of the model have the type.
 bool has_type(const ir::Model& model, DataType type);

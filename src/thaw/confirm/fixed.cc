@@ -64,7 +64,7 @@ class FixComparison {
   bool has_timed_out() const { return has_timed_out_; }
 
  private:
-  void note(std::string text) { check_.uncompared.push_back(std::move(text)); }
+  void note(std::string text) { check_.not_compared.push_back(std::move(text)); }
 
   // Sizes that the original runs at, and what it gives there.
   bool find_own_sizes() {
@@ -417,16 +417,16 @@ class FixComparison {
 FixCheck compare_with_original(const ir::Model& fixed, const ir::Model& original, bool rewritten,
                                const FeedOptions& feeds, const Closeness& closeness) {
   if (std::string reason = lacks_memory(fixed); !reason.empty())
-    return {.runs = {}, .uncompared = {"nothing was compared: " + reason}, .fed = {}};
+    return {.runs = {}, .not_compared = {"nothing was compared: " + reason}, .fed = {}};
   const auto compare_with = [&](const std::vector<FeedOptions>& group) {
     FixCheck together;
     for (const FeedOptions& plain : group) {
       FixCheck again = FixComparison(fixed, original, rewritten, plain, closeness).run();
       std::ranges::move(again.runs, std::back_inserter(together.runs));
       if (!together.fed) together.fed = std::move(again.fed);
-      if (!again.runs.empty()) together.uncompared = std::move(again.uncompared);
+      if (!again.runs.empty()) together.not_compared = std::move(again.not_compared);
     }
-    if (together.runs.size() > 1 && group.size() > 1) together.uncompared.clear();
+    if (together.runs.size() > 1 && group.size() > 1) together.not_compared.clear();
     return together;
   };
   const std::vector<FeedOptions> grids = grid_feeds(original, feeds);

@@ -22,8 +22,8 @@ namespace thaw::confirm {
 
 struct FixCheck {
   std::vector<RunCheck> runs;
-  std::vector<std::string> uncompared;  // what was not compared, and why
-  std::optional<Arrays> fed;            // what both ran on first
+  std::vector<std::string> not_compared;  // what was not compared, and why
+  std::optional<Arrays> fed;              // what both ran on first
 };
 
 // `rewritten`: constants or nodes were changed, not declarations alone; where the original runs at other sizes it is

@@ -65,14 +65,14 @@ TEST_F(FixCheckTest, WhereOnlyDeclarationsChangedOtherSizesAreCompared) {
                                 "g (float[a,6] x) => (float[a,6] y) { y = Relu(x) }", false);
   EXPECT_EQ(result.runs.size(), 3u);
   EXPECT_TRUE(all_agree(result.runs));
-  EXPECT_THAT(result.uncompared, IsEmpty());
+  EXPECT_THAT(result.not_compared, IsEmpty());
 }
 
 TEST_F(FixCheckTest, AModelThatDoesNotRunIsNotCompared) {
   const std::string broken = "g (float[1,6] x) => (float[4,4] y) <int64[2] s = {4, 4}> { y = Reshape(x, s) }";
   const FixCheck result = check(broken, broken);
   EXPECT_THAT(result.runs, IsEmpty());
-  EXPECT_THAT(result.uncompared, ElementsAre(HasSubstr("nothing was compared: the model itself does not run here")));
+  EXPECT_THAT(result.not_compared, ElementsAre(HasSubstr("nothing was compared: the model itself does not run here")));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ RunCheck differing() {
   RunCheck check;
   check.name = "n=3";
   check.elements = 12;
-  check.max_abs = 0.5;
+  check.max_abs_diff = 0.5;
   check.agrees = false;
   check.message = "output 'y' differs by 0.5";
   return check;

@@ -49,7 +49,7 @@ void note_inputs(const Arrays& feeds, RunCheck& check) {
 
 void fail_check(RunCheck& check, std::string message) {
   check.agrees = false;
-  check.max_abs = std::numeric_limits<double>::infinity();
+  check.max_abs_diff = std::numeric_limits<double>::infinity();
   if (check.message.empty()) check.message = std::move(message);
 }
 
@@ -69,22 +69,23 @@ void compare_output(const std::string& name, const Array& wanted, const Array& g
   if (result.comparable) check.elements += static_cast<uint64_t>(wanted.num_elements());
   if (!result.comparable) return fail_check(check, fmt::format("output '{}' {}", name, result.reason));
   if (wanted.is_string() || run::is_complex(wanted.dtype) || result.not_finite > 0) {
-    if (!result.passed) return fail_check(check, fmt::format("output '{}': {}", name, result.reason));
-    check.max_abs = std::max(check.max_abs, result.max_abs);
+    if (!result.agrees) return fail_check(check, fmt::format("output '{}': {}", name, result.reason));
+    check.max_abs_diff = std::max(check.max_abs_diff, result.max_abs_diff);
     return;
   }
   const double largest = largest_of(wanted);
-  if (result.max_abs >= check.max_abs) {
-    check.largest = result.max_abs > check.max_abs ? largest : std::max(check.largest, largest);
-    check.max_abs = result.max_abs;
+  if (result.max_abs_diff >= check.max_abs_diff) {
+    check.max_abs_expected =
+        result.max_abs_diff > check.max_abs_diff ? largest : std::max(check.max_abs_expected, largest);
+    check.max_abs_diff = result.max_abs_diff;
   }
   const double share =
       ir::is_floating(wanted.dtype) && ir::bits_of(wanted.dtype) <= 16 ? kAgreesIn16Bits : closeness.share;
-  if (result.max_abs <= share * std::max(largest, closeness.least_scale)) return;
+  if (result.max_abs_diff <= share * std::max(largest, closeness.least_scale)) return;
   check.agrees = false;
   if (check.message.empty())
-    check.message =
-        fmt::format("output '{}' differs by {:.3g}, its largest element being {:.3g}", name, result.max_abs, largest);
+    check.message = fmt::format("output '{}' differs by {:.3g}, its largest element being {:.3g}", name,
+                                result.max_abs_diff, largest);
 }
 
 void compare_outputs(const Arrays& wanted, const Arrays& got, RunCheck& check, const Closeness& closeness) {

@@ -27,8 +27,8 @@ TEST(RunCheck, AllowsAShareOfTheLargestElement) {
   EXPECT_TRUE(compared(floats({10, 0.5}), floats({10, 0.509})).agrees);
   const RunCheck differs = compared(floats({10, 0.5}), floats({10, 0.52}));
   EXPECT_FALSE(differs.agrees);
-  EXPECT_NEAR(differs.max_abs, 0.02, 1e-6);
-  EXPECT_EQ(differs.largest, 10);
+  EXPECT_NEAR(differs.max_abs_diff, 0.02, 1e-6);
+  EXPECT_EQ(differs.max_abs_expected, 10);
   EXPECT_THAT(differs.message, HasSubstr("'y'"));
 }
 
@@ -83,8 +83,8 @@ TEST(RunCheck, KeepsTheWorstOfSeveralOutputs) {
   compare_outputs({{"a", floats({100})}, {"b", floats({1})}}, {{"a", floats({100.01})}, {"b", floats({1.0001})}},
                   check);
   EXPECT_TRUE(check.agrees);
-  EXPECT_NEAR(check.max_abs, 0.01, 1e-5);
-  EXPECT_EQ(check.largest, 100);
+  EXPECT_NEAR(check.max_abs_diff, 0.01, 1e-5);
+  EXPECT_EQ(check.max_abs_expected, 100);
 }
 
 }  // namespace

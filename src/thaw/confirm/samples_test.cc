@@ -62,7 +62,7 @@ TEST_F(BatchCheckTest, FindsSamplesThatMeetEachOther) {
   ASSERT_EQ(result.runs.size(), 1u);
   EXPECT_FALSE(result.runs[0].agrees);
   EXPECT_THAT(result.runs[0].message, HasSubstr("'y'"));
-  EXPECT_GT(result.runs[0].max_abs, 0.01);
+  EXPECT_GT(result.runs[0].max_abs_diff, 0.01);
 }
 
 TEST_F(BatchCheckTest, FindsShapesAndNamesThatAreNotTheModels) {

@@ -121,10 +121,10 @@ Closeness closeness_to_traces(const ir::Model& lifted, bool departs) {
 }
 
 // Where the trace itself rounds more than that: by what it differs with ONNX Runtime's optimizations and without.
-Closeness with_noise(Closeness closeness, const Arrays& optimized, const Arrays& as_written) {
+Closeness with_noise(Closeness closeness, const Arrays& optimized, const Arrays& load_check) {
   RunCheck noise;
-  compare_outputs(optimized, as_written, noise);
-  const double share = kTimesItsNoise * noise.max_abs / std::max(noise.largest, closeness.least_scale);
+  compare_outputs(optimized, load_check, noise);
+  const double share = kTimesItsNoise * noise.max_abs_diff / std::max(noise.max_abs_expected, closeness.least_scale);
   closeness.share = std::clamp(share, closeness.share, std::max(closeness.share, Closeness().share));
   return closeness;
 }

@@ -19,21 +19,21 @@ std::string sentence(const ErrorParts& parts) {
 std::string_view name_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kInvalidArgument:
-      return "invalid-argument";
+      return "invalid_argument";
     case ErrorCode::kCannotRead:
-      return "cannot-read";
+      return "cannot_read";
     case ErrorCode::kCannotWrite:
-      return "cannot-write";
+      return "cannot_write";
     case ErrorCode::kInvalidFile:
-      return "invalid-file";
+      return "invalid_file";
     case ErrorCode::kUnsupported:
       return "unsupported";
     case ErrorCode::kRuntimeMissing:
-      return "runtime-missing";
+      return "runtime_missing";
     case ErrorCode::kRuntimeFailed:
-      return "runtime-failed";
+      return "runtime_failed";
     case ErrorCode::kOutOfBudget:
-      return "out-of-budget";
+      return "out_of_budget";
     case ErrorCode::kInternal:
       return "internal";
   }

@@ -95,7 +95,7 @@ class Generator {
     const std::vector<int64_t> ids = to_int64s(fed.arrays.at("input_ids"));
     require_known(ids, decoder.vocabulary());
     Generated made{.prompt_tokens = static_cast<int64_t>(ids.size())};
-    for (const PreparedFile& file : fed.files) made.recorded_seconds += file.seconds;
+    for (const PreparedFile& file : fed.files) made.audio_seconds += file.seconds;
     const Arrays features = tower ? tower->run(fed_to(*tower, fed.arrays)) : Arrays{};
     tower.reset();
     RopePositions positions = rope_positions(ids, pictures_of(fed));
@@ -103,7 +103,7 @@ class Generator {
       return tokenizer_ ? tokenizer_->text({tokens.begin(), tokens.end()}) : std::string();
     });
     int64_t token = decoder.next(embedder.run(ids, features), positions);
-    made.seconds_to_first = seconds_since(start);
+    made.seconds_to_first_token = seconds_since(start);
     while (true) {
       made.has_ended = built_.end_tokens.contains(token);
       if (made.has_ended) break;

@@ -26,7 +26,8 @@ dim::SpecGroup read(const ir::Model& model, std::string_view key) {
 
 dim::SpecGroup stated_sizes(const ir::Model& model) {
   dim::SpecGroup all = read(model, kStatedSizesKey);
-  for (dim::SpecEntry& entry : read(model, kDomainKey)) all.push_back(std::move(entry));
+  for (const std::string_view key : {kValidSizesKey, kOldValidSizesKey})
+    for (dim::SpecEntry& entry : read(model, key)) all.push_back(std::move(entry));
   return all;
 }
 

@@ -13,9 +13,10 @@ namespace thaw::infer {
 
 inline constexpr std::string_view kStatedSizesKey = "thaw.sizes";
 // What a lifted model is known for: multiples of what all traces are, say.
-inline constexpr std::string_view kDomainKey = "thaw.domain";
+inline constexpr std::string_view kValidSizesKey = "thaw.valid_sizes";
+inline constexpr std::string_view kOldValidSizesKey = "thaw.domain";  // as versions before 0.2 wrote it
 
-// What the model states under both keys; nothing where it states nothing, or nothing that can be read: a file may be anybody's.
+// What the model states under these keys; nothing where it states nothing, or nothing that can be read: a file may be anybody's.
 dim::SpecGroup stated_sizes(const ir::Model& model);
 
 // Adds entries ("num_patches=sum(grid_thw[:,0]*grid_thw[:,1]*grid_thw[:,2])") to what it states.

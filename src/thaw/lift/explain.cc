@@ -303,9 +303,9 @@ void find_sizes(Lifting& l) {
   l.context.emplace(TableContext{l.variables, *l.solver});
   l.context->antialias = has_antialiasing(l.model());
   l.holdout.emplace(l.traces, l.variables, l.tensor_sizes);
-  for (const Variable& v : l.variables) l.report.variables.push_back(note_of_size(v));
+  for (const Variable& v : l.variables) l.report.symbols.push_back(note_of_size(v));
   for (const std::string& input : values_passed_over(l.traces, l.variables))
-    l.report.passed_over.push_back({input, "its values are data, of which no size is read", {}});
+    l.report.skipped_inputs.push_back({input, "its values are data, of which no size is read", {}});
 }
 
 void align_traces(Lifting& l) {

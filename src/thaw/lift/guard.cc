@@ -24,7 +24,9 @@ std::vector<dim::Dim> distances(const Domain& domain, const std::vector<dim::Dim
 
 void guard(Lifting& l, const Domain& domain) {
   ir::Model& model = l.model();
-  std::erase_if(model.metadata_props, [](const auto& pair) { return pair.first == infer::kDomainKey; });
+  std::erase_if(model.metadata_props, [](const auto& pair) {
+    return pair.first == infer::kValidSizesKey || pair.first == infer::kOldValidSizesKey;
+  });
   if (domain.is_everything()) return;
   rewrite::InputGuard inputs(model);
   rewrite::Emitter nodes(model, "guard");
@@ -43,8 +45,9 @@ void guard(Lifting& l, const Domain& domain) {
     l.report.unexplained.insert(l.report.unexplained.end(), notes.begin(), notes.end());
     return;
   }
-  if (const std::string text = domain.text(); !text.empty()) model.metadata_props.emplace_back(infer::kDomainKey, text);
-  l.report.domain = notes;
+  if (const std::string text = domain.text(); !text.empty())
+    model.metadata_props.emplace_back(infer::kValidSizesKey, text);
+  l.report.valid_sizes = notes;
 }
 
 }  // namespace thaw::lifting

@@ -195,7 +195,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     Domain domain = domain_of(lifting, equal, traced);
     if (options.keep_static.empty()) prove(lifting, domain, traced);
     guard(lifting, domain);
-    made.report.domain = std::move(lifting.report.domain);
+    made.report.valid_sizes = std::move(lifting.report.valid_sizes);
     std::ranges::move(lifting.report.inferred, std::back_inserter(made.report.inferred));
     std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));
   }

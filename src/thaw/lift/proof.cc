@@ -74,12 +74,12 @@ DomainProof prove_domain(const ir::Model& lifted, const Domain& domain, std::spa
   CheckReport report;
   try {
     proof.sizes = entries_of(domain, variables, follows);
-    report = checking::check(lifted, {.only = {kBreaks}, .dims = proof.sizes});
+    report = checking::check(lifted, {.only = {kBreaks}, .sizes = proof.sizes});
   } catch (const Error&) {  // a name that the grammar cannot say, or values that contradict what the model states
     proof.sizes.clear();
     return proof;
   }
-  proof.statements = report.proof.statements;
+  proof.statements = report.proof.obligations;
   proof.proven = report.proof.proven;
   for (const Finding& finding : report.findings) {
     if (!finding.breaking_sizes) continue;

@@ -115,7 +115,7 @@ void put_in_place(std::vector<ir::Staged> staged, const std::vector<TextFile>& t
   for (size_t i = 1; i < staged.size(); ++i) all.join(std::move(staged[i]));
   const auto add = [&](const std::string& name, std::span<const std::byte> bytes) {
     all.add(folder / name, bytes);
-    report.others.push_back(folder / name);
+    report.other_files.push_back(folder / name);
   };
   for (const TextFile& file : texts) add(std::string(file.name), std::as_bytes(std::span(file.text)));
   for (const TokenizerFile& file : tokenizer) add(std::string(file.name), MappedFile::open(file.path)->bytes());
@@ -171,7 +171,7 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
     if (options.weights != NumberFormat::kKeep) put_into_blocks(*models.back(), options);
     if (untaken)
       for (const std::string& why : untaken(*models.back()))
-        report.untaken.push_back(fmt::format("{}.onnx: {}", each->name, why));
+        report.unsupported.push_back(fmt::format("{}.onnx: {}", each->name, why));
     report.files.push_back({.part = std::string(each->name),
                             .path = folder / fmt::format("{}.onnx", each->name),
                             .num_nodes = static_cast<int64_t>(models.back()->graph->nodes().size()),
@@ -190,9 +190,9 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
   for (size_t i = 0; i < models.size(); ++i) {
     const std::filesystem::path& path = report.files[i].path;
     staged.push_back(ir::stage(*models[i], path, {.external = ExternalPolicy::kSingle}));
-    AsWritten& tried = report.files[i].as_written = try_staged(*models[i], path, staged.back());
+    LoadCheck& tried = report.files[i].load_check = try_staged(*models[i], path, staged.back());
     models[i].reset();
-    if (!tried.is_refused()) continue;
+    if (!tried.has_failed()) continue;
     report.refused = std::move(report.files[i]);
     report.files.clear();
     return report;
@@ -216,7 +216,7 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
     report.warnings.emplace_back(
         "text.onnx gives logits, as architectures of config.json says, and modules.json that it is an embedder of "
         "sentence-transformers: --pooling last or none builds hidden states");
-  if (part == "all") report.unused = checkpoint.unused();
+  if (part == "all") report.unused_tensors = checkpoint.unused();
   return report;
 }
 

@@ -15,7 +15,7 @@ namespace thaw::model {
 
 // What is made of a model that is written and has not its name yet.
 using TryStaged =
-    std::function<AsWritten(const ir::Model& model, const std::filesystem::path& path, ir::Staged& staged)>;
+    std::function<LoadCheck(const ir::Model& model, const std::filesystem::path& path, ir::Staged& staged)>;
 
 // What the target of a build says of a part before it is written, a sentence for each thing that it does not take.
 using AskTarget = std::function<std::vector<std::string>(const ir::Model&)>;

@@ -23,7 +23,7 @@ class Search {
     }
   }
 
-  std::vector<OpenSize> take() { return std::move(found_); }
+  std::vector<DynamicAxis> take() { return std::move(found_); }
 
  private:
   bool is_static(const ir::Value* value) const {
@@ -77,12 +77,12 @@ class Search {
   const dim::Scope& scope_;
   const infer::Result& facts_;
   std::set<int> reported_;
-  std::vector<OpenSize> found_;
+  std::vector<DynamicAxis> found_;
 };
 
 }  // namespace
 
-std::vector<OpenSize> open_sizes(const ir::Model& model, const dim::Scope& scope, const infer::Result& facts) {
+std::vector<DynamicAxis> open_sizes(const ir::Model& model, const dim::Scope& scope, const infer::Result& facts) {
   Search search(scope, facts);
   search.look_at(*model.graph);
   return search.take();

@@ -10,6 +10,6 @@
 namespace thaw::pinning {
 
 // One for each cause: what follows from a size that was told is not told again.
-std::vector<OpenSize> open_sizes(const ir::Model& model, const dim::Scope& scope, const infer::Result& facts);
+std::vector<DynamicAxis> open_sizes(const ir::Model& model, const dim::Scope& scope, const infer::Result& facts);
 
 }  // namespace thaw::pinning

@@ -7,12 +7,12 @@
 
 namespace thaw::pinning {
 
-using thaw::OpenSize;
+using thaw::DynamicAxis;
 using thaw::PinOptions;
 
 struct Pinned {
   rewrite::Changes changes;
-  std::vector<OpenSize> open;
+  std::vector<DynamicAxis> open;
   Arrays given;  // the inputs that became constants, by name
 };
 

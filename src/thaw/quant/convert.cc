@@ -53,8 +53,8 @@ void optimize_first(ir::Model& model, const ConvertOptions& options, ConvertRepo
   done.changed = std::move(changes.made);
   done.nodes_before = before.nodes;
   done.nodes_after = after.nodes;
-  done.weights_before = before.bytes;
-  done.weights_after = after.bytes;
+  done.weight_bytes_before = before.bytes;
+  done.weight_bytes_after = after.bytes;
 }
 
 void inline_calls(ir::Model& model) {
@@ -193,15 +193,15 @@ void say_nothing_changed(Conversion& context, ConvertReport& report) {
     is_of_weights = is_of_weights || !is_half(precision.to);
     names.push_back(std::move(name));
   });
-  report.already = already_in(context.model, context.facts(), context.precisions, report.left);
-  if (!report.already.empty()) {
+  report.already_converted = already_in(context.model, context.facts(), context.precisions, report.not_converted);
+  if (!report.already_converted.empty()) {
     report.warnings.push_back(fmt::format("nothing was converted: it is {} already", fmt::join(names, ", ")));
   } else if (names.empty()) {  // which is what it was asked for
     report.warnings.emplace_back("nothing was converted: the plan keeps every node");
   } else {
-    const std::string_view why = !report.left.empty() ? "each node that is kept says why"
-                                 : is_of_weights      ? "no node has a weight that could be"
-                                                      : "no node computes in float32";
+    const std::string_view why = !report.not_converted.empty() ? "each node that is kept says why"
+                                 : is_of_weights               ? "no node has a weight that could be"
+                                                               : "no node computes in float32";
     report.failures.push_back(fmt::format("nothing was converted to {}: {}", fmt::join(names, ", "), why));
   }
 }
@@ -223,7 +223,7 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   const std::unique_ptr<ir::Model> before = names_nodes ? ir::clone(model) : nullptr;
   const optimizing::Weight weight = optimizing::weigh(*model.graph);
   report.nodes_before = weight.nodes;
-  report.weights_before = weight.bytes;
+  report.weight_bytes_before = weight.bytes;
   const std::vector<ir::Type> outputs = rewrite::declared_outputs(model);
   settle_weights(model, options, report);
   if (options.optimize) optimize_first(model, options, report);
@@ -231,13 +231,13 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   raise_opset_for_blocks(model, options);
   raise_opset_for_bfloat16(model, options);
   raise_opset_for_int8(model, options);
-  const Precisions precisions(before ? *before : model, model, options, report.left);
+  const Precisions precisions(before ? *before : model, model, options, report.not_converted);
   Conversion conversion(model, options, precisions, samples, report.warnings);
   conversion.left_for_half = names_left_for_half(model, precisions);
   rewrite::run(kFormats, conversion);
   model.budget->require(model.path.string());
   std::ranges::move(conversion.changes.made, std::back_inserter(report.changed));
-  std::ranges::move(conversion.changes.left, std::back_inserter(report.left));
+  std::ranges::move(conversion.changes.left, std::back_inserter(report.not_converted));
   if (is_blocks(options.precision.to)) report.method = options.precision.blocks.method;
   if (report.changed.empty()) say_nothing_changed(conversion, report);
   tidy(model);
@@ -245,7 +245,7 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   rewrite::keep_declared_outputs(model, outputs);
   const optimizing::Weight now = optimizing::weigh(*model.graph);
   report.nodes_after = now.nodes;
-  report.weights_after = now.bytes;
+  report.weight_bytes_after = now.bytes;
 }
 
 }  // namespace thaw::quantizing

@@ -48,11 +48,11 @@ void add_batched_nodes(HtmlPage& page, const BatchReport& report) {
   page.sentence(
       fmt::format("{} that samples reach batch as they are, {} have other axes, shapes or operands, {} that no sample "
                   "reaches stay, {} run sample by sample.",
-                  report.kept, report.rewritten, report.untouched, report.loops.size()));
+                  report.unchanged, report.rewritten, report.independent, report.per_sample_nodes.size()));
   std::vector<std::vector<HtmlCell>> rows;
   for (const auto& [op, count] : report.operators) {
     rows.push_back({HtmlCell::code(op)});
-    for (const int number : {count.kept, count.rewritten, count.untouched, count.loops})
+    for (const int number : {count.unchanged, count.rewritten, count.independent, count.per_sample})
       rows.back().push_back(HtmlCell::count(static_cast<uint64_t>(number)));
   }
   page.table({"operator", "as they are", "rewritten", "not reached", "sample by sample"}, rows);
@@ -63,18 +63,42 @@ void add_batched_nodes(HtmlPage& page, const BatchReport& report) {
     for (const Note& note : notes) rows.push_back({HtmlCell::code(note.where), HtmlCell::text(note.message)});
     page.table({"node", std::string(what)}, rows);
   };
-  add_notes(report.guarded, "Branches that cannot run", "what the result does");
-  add_notes(report.deciding, "Branches that samples decide", "by what");
-  if (report.loops.empty()) return;
+  add_notes(report.guarded_branches, "Branches that cannot run", "what the result does");
+  add_notes(report.data_dependent_branches, "Branches that samples decide", "by what");
+  if (report.per_sample_nodes.empty()) return;
   page.heading("Nodes that run sample by sample");
   rows.clear();
-  for (const Note& note : report.loops) rows.push_back({HtmlCell::code(note.where), HtmlCell::text(note.message)});
+  for (const Note& note : report.per_sample_nodes)
+    rows.push_back({HtmlCell::code(note.where), HtmlCell::text(note.message)});
   page.table({"node", "why"}, rows);
 }
 
 // What was not compared; empty where everything was.
-std::string unchecked_in_batch(const BatchReport& report) {
-  return report.is_checked ? report.unchecked : "--no-check was given";
+std::vector<std::string> not_compared_in(const BatchReport& report) {
+  return report.is_checked ? report.not_compared : std::vector<std::string>{"--no-check was given"};
+}
+
+// [{"name", "before", "after"}] of the inputs, or of the outputs.
+void write_ports(JsonWriter& json, std::string_view name, const BatchReport& report, bool inputs) {
+  json.member_array(name);
+  for (const BatchedPort& port : report.ports) {
+    if (port.is_input != inputs) continue;
+    json.begin_object(JsonWriter::Layout::kLine);
+    json.member("name", port.name);
+    json.member("before", port.before);
+    json.member("after", port.after);
+    json.end_object();
+  }
+  json.end_array();
+}
+
+void write_counts(JsonWriter& json, std::string_view name, const BatchedNodes& count) {
+  json.member_object(name, JsonWriter::Layout::kLine);
+  json.member("unchanged", count.unchanged);
+  json.member("rewritten", count.rewritten);
+  json.member("independent", count.independent);
+  json.member("per_sample", count.per_sample);
+  json.end_object();
 }
 
 }  // namespace
@@ -83,25 +107,26 @@ std::string to_text(const BatchReport& report, const TextOptions&) {
   std::string text;
   for (const Note& note : report.inputs)
     text += fmt::format("input   {}  {}\n", report::printable(note.where), report::printable(note.message));
-  for (const Note& note : report.kept_batches)
+  for (const Note& note : report.existing_batches)
     text += fmt::format("batch   {}: {}\n", report::printable(note.where), report::printable(note.message));
   for (const Note& note : report.outputs)
     text += fmt::format("output  {}  {}\n", report::printable(note.where), report::printable(note.message));
-  text += fmt::format("nodes   {} batch as they are, {} rewritten, {} that no sample reaches\n", report.kept,
-                      report.rewritten, report.untouched);
-  for (const Note& note : report.guarded)
+  text += fmt::format("nodes   {} batch as they are, {} rewritten, {} that no sample reaches\n", report.unchanged,
+                      report.rewritten, report.independent);
+  for (const Note& note : report.guarded_branches)
     text += fmt::format("branch  {}: {}\n", report::printable(note.where), report::printable(note.message));
-  for (const Note& note : report.loops)
+  for (const Note& note : report.per_sample_nodes)
     text += fmt::format("loop    {}: {}\n", report::printable(note.where), report::printable(note.message));
   text += report::checks_text(report.checks, "agrees sample by sample at", "DIFFERS from single samples at");
-  if (report.is_checked && !report.unchecked.empty())
-    text += fmt::format("not checked: {}\n", report::printable(report.unchecked));
-  text += report::as_written_text(report.as_written);
-  for (const Note& note : report.deciding)
+  if (report.is_checked)
+    for (const std::string& reason : report.not_compared)
+      text += fmt::format("not checked: {}\n", report::printable(reason));
+  text += report::as_written_text(report.load_check);
+  for (const Note& note : report.data_dependent_branches)
     text += fmt::format("{}: {}\n", report::printable(note.where), report::printable(note.message));
-  text += rewrite::describe_taken_weights(report.default_weights);
+  text += rewrite::describe_taken_weights(report.overridable_initializers);
   if (report.accepted()) return text + report::written_text(report.files);
-  if (!report.as_written.is_refused() && confirm::all_agree(report.checks))
+  if (!report.load_check.has_failed() && confirm::all_agree(report.checks))
     return text + "nothing was written: give what runs with --values or --sizes, or --no-check to write it unproven\n";
   return text + "nothing was written\n";
 }
@@ -112,29 +137,23 @@ std::string to_json(const BatchReport& report) {
   report::begin_report(json);
   json.member("model", report.model);
   report::write_output_member(json, report.files);
-  report::write_notes(json, "inputs", report::views(report.inputs));
-  report::write_notes(json, "outputs", report::views(report.outputs));
-  report::write_notes(json, "kept_batches", report::views(report.kept_batches));
-  report::write_notes(json, "guarded", report::views(report.guarded));
-  report::write_notes(json, "deciding", report::views(report.deciding));
-  json.member("kept", report.kept);
-  json.member("rewritten", report.rewritten);
-  json.member("untouched", report.untouched);
-  report::write_notes(json, "loops", report::views(report.loops));
+  json.member("accepted", report.accepted());
+  write_ports(json, "inputs", report, true);
+  write_ports(json, "outputs", report, false);
+  report::write_notes(json, "existing_batches", report::views(report.existing_batches));
+  report::write_notes(json, "guarded_branches", report::views(report.guarded_branches));
+  report::write_notes(json, "data_dependent_branches", report::views(report.data_dependent_branches));
+  write_counts(
+      json, "nodes",
+      {report.unchanged, report.rewritten, report.independent, static_cast<int>(report.per_sample_nodes.size())});
+  report::write_notes(json, "per_sample_nodes", report::views(report.per_sample_nodes));
   json.member_object("operators");
-  for (const auto& [op, count] : report.operators) {
-    json.member_object(op, JsonWriter::Layout::kLine);
-    json.member("kept", count.kept);
-    json.member("rewritten", count.rewritten);
-    json.member("untouched", count.untouched);
-    json.member("loops", count.loops);
-    json.end_object();
-  }
+  for (const auto& [op, count] : report.operators) write_counts(json, op, count);
   json.end_object();
-  report::write_checks(json, "sizes", report.checks);
-  json.optional_member("not_checked", unchecked_in_batch(report));
-  report::write_as_written(json, report.as_written);
-  if (report.default_weights > 0) json.member("default_weights", report.default_weights);
+  report::write_checks(json, report.checks);
+  report::write_uncompared(json, not_compared_in(report));
+  report::write_as_written(json, report.load_check);
+  json.member("overridable_initializers", report.overridable_initializers);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -149,15 +168,15 @@ std::string to_html(const BatchReport& report) {
   add_batched_ports(page, report);
   add_batched_nodes(page, report);
   page.heading("Checked");
-  if (const std::string open = unchecked_in_batch(report); !open.empty())
-    page.sentence(fmt::format("Not checked: {}", open));
+  for (const std::string& reason : not_compared_in(report)) page.sentence(fmt::format("Not checked: {}", reason));
   if (!report.checks.empty()) {
     page.sentence(fmt::format("{} samples were drawn; the model ran on each, the result on all of them at once.",
                               report.samples));
     report::add_checks(page, "sizes of a sample", report.checks);
   }
-  report::add_as_written(page, report.as_written);
-  if (report.default_weights > 0) page.sentence(rewrite::describe_taken_weights(report.default_weights));
+  report::add_as_written(page, report.load_check);
+  if (report.overridable_initializers > 0)
+    page.sentence(rewrite::describe_taken_weights(report.overridable_initializers));
   return page.finish();
 }
 

@@ -13,6 +13,16 @@ using report::JsonWriter;
 
 constexpr size_t kMostUnused = 8;
 
+Files all_files(const BuildReport& report) {
+  Files files;
+  for (const BuiltFile& file : report.files) {
+    files.push_back(file.path);
+    if (!file.data.empty()) files.push_back(file.data);
+  }
+  files.insert(files.end(), report.other_files.begin(), report.other_files.end());
+  return files;
+}
+
 }  // namespace
 
 std::string to_json(const BuildReport& report) {
@@ -20,25 +30,29 @@ std::string to_json(const BuildReport& report) {
   JsonWriter json(text);
   report::begin_report(json);
   json.member("model_type", report.model_type);
-  json.member_array("files");
+  json.member("accepted", report.accepted());
+  json.member_array("parts");
   for (const BuiltFile& file : report.files) {
     json.begin_object(JsonWriter::Layout::kLine);
-    json.member("part", file.part);
-    json.member("path", file.path.string());
-    json.optional_member("data", file.data.string());
+    json.member("name", file.part);
+    json.member("model", file.path.string());
+    json.optional_member("data_file", file.data.string());
     json.member("nodes", file.num_nodes);
     json.member("weight_bytes", static_cast<int64_t>(file.weight_bytes));
-    report::write_as_written(json, file.as_written);
+    report::write_as_written(json, file.load_check);
     json.end_object();
   }
   json.end_array();
-  json.member_array("others");
-  for (const auto& path : report.others) json.value(path.string());
-  json.end_array();
-  if (report.refused) json.member("refused", report.refused->as_written.reason);
+  report::write_files_member(json, all_files(report));
+  if (report.refused) {
+    json.member_object("failed_part", JsonWriter::Layout::kLine);
+    json.member("name", report.refused->part);
+    json.member("message", report.refused->load_check.message);
+    json.end_object();
+  }
   report::write_texts(json, "warnings", report.warnings);
-  report::write_texts(json, "untaken", report.untaken);
-  report::write_texts(json, "unused", report.unused);
+  report::write_texts(json, "unsupported", report.unsupported);
+  report::write_texts(json, "unused_tensors", report.unused_tensors);
   json.end_object();
   return text + "\n";
 }
@@ -50,17 +64,17 @@ std::string to_text(const BuildReport& report, const TextOptions&) {
                         file.num_nodes, static_cast<double>(file.weight_bytes) / 1e6);
     if (!file.data.empty()) text += fmt::format("wrote {}\n", report::printable(file.data.string()));
   }
-  for (const auto& path : report.others) text += fmt::format("wrote {}\n", report::printable(path.string()));
-  for (const BuiltFile& file : report.files) text += report::as_written_text(file.as_written);
-  if (report.refused)
-    text += report::as_written_text(report.refused->as_written) + "nothing was written\n";
+  for (const auto& path : report.other_files) text += fmt::format("wrote {}\n", report::printable(path.string()));
+  for (const BuiltFile& file : report.files) text += report::as_written_text(file.load_check);
+  if (report.refused) text += report::as_written_text(report.refused->load_check) + "nothing was written\n";
   for (const std::string& warning : report.warnings) text += "warning: " + report::printable(warning) + "\n";
-  for (const std::string& what : report.untaken) text += "the target does not take " + report::printable(what) + "\n";
-  if (report.unused.empty()) return text;
-  text += fmt::format("not used: {} tensors of the checkpoint\n", report.unused.size());
-  for (size_t i = 0; i < report.unused.size() && i < kMostUnused; ++i)
-    text += fmt::format("  {}\n", report::printable(report.unused[i]));
-  if (report.unused.size() > kMostUnused) text += "  … (--format json lists them all)\n";
+  for (const std::string& what : report.unsupported)
+    text += "the target does not take " + report::printable(what) + "\n";
+  if (report.unused_tensors.empty()) return text;
+  text += fmt::format("not used: {} tensors of the checkpoint\n", report.unused_tensors.size());
+  for (size_t i = 0; i < report.unused_tensors.size() && i < kMostUnused; ++i)
+    text += fmt::format("  {}\n", report::printable(report.unused_tensors[i]));
+  if (report.unused_tensors.size() > kMostUnused) text += "  … (--format json lists them all)\n";
   return text;
 }
 

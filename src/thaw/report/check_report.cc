@@ -29,19 +29,19 @@ constexpr size_t kMostPerRule = 8;  // in text, unless all are asked for
 
 // What the model states of its inputs, where it does: a proof rests on it.
 std::string assumed_text(const SizeProof& proof) {
-  return proof.assumed.empty() ? "" : fmt::format(", as the model states: {}", fmt::join(proof.assumed, ", "));
+  return proof.assumptions.empty() ? "" : fmt::format(", as the model states: {}", fmt::join(proof.assumptions, ", "));
 }
 
 std::string counts_of(const SizeProof& proof) {
-  std::string text = fmt::format("{} statements about sizes, {} proven, {} broken, {} open", proof.statements,
-                                 proof.proven, proof.broken, proof.open);
-  if (proof.open_numbers > 0) text += fmt::format(" ({} of numbers, not of sizes)", proof.open_numbers);
-  if (proof.conditions > 0) text += fmt::format(", {} that what inputs hold decides", proof.conditions);
+  std::string text = fmt::format("{} statements about sizes, {} proven, {} broken, {} open", proof.obligations,
+                                 proof.proven, proof.refuted, proof.unknown);
+  if (proof.unknown_values > 0) text += fmt::format(" ({} of numbers, not of sizes)", proof.unknown_values);
+  if (proof.input_conditions > 0) text += fmt::format(", {} that what inputs hold decides", proof.input_conditions);
   return text + assumed_text(proof);
 }
 
 std::string proof_text(const SizeProof& proof) {
-  if (proof.statements == 0)
+  if (proof.obligations == 0)
     return fmt::format("proof: every statement that the nodes make about sizes follows from the ranges{}\n",
                        assumed_text(proof));
   return fmt::format("proof: {}\n", counts_of(proof));
@@ -50,21 +50,22 @@ std::string proof_text(const SizeProof& proof) {
 void write_checked(JsonWriter& json, const CheckedFile& file) {
   json.member("model", file.report.model);
   if (file.error) return report::write_error(json, *file.error);
+  json.member("accepted", file.accepted());
   report::write_findings(json, file.report.findings);
-  if (!file.report.turned_off.empty())
-    report::write_map(json, "turned_off", report::counts_by_rule(file.report.turned_off), report::kLine);
-  if (file.report.default_weights > 0) json.member("default_weights", file.report.default_weights);
+  if (!file.report.suppressed.empty())
+    report::write_map(json, "suppressed", report::counts_by_rule(file.report.suppressed), report::kLine);
+  json.member("overridable_initializers", file.report.overridable_initializers);
   if (!file.report.is_proven) return;
   const SizeProof& proof = file.report.proof;
   json.member_object("proof");
-  json.member("statements", proof.statements);
+  json.member("obligations", proof.obligations);
   json.member("proven", proof.proven);
-  json.member("broken", proof.broken);
-  json.member("open", proof.open);
-  json.member("open_numbers", proof.open_numbers);
-  json.member("conditions", proof.conditions);
-  json.member_array("assumed");
-  for (const std::string& entry : proof.assumed) json.value(entry);
+  json.member("refuted", proof.refuted);
+  json.member("unknown", proof.unknown);
+  json.member("unknown_values", proof.unknown_values);
+  json.member("input_conditions", proof.input_conditions);
+  json.member_array("assumptions");
+  for (const std::string& entry : proof.assumptions) json.value(entry);
   json.end_array();
   json.end_object();
 }
@@ -72,7 +73,7 @@ void write_checked(JsonWriter& json, const CheckedFile& file) {
 std::vector<report::CheckedModel> checked_models(std::span<const CheckedFile> files) {
   std::vector<report::CheckedModel> models;
   for (const CheckedFile& file : files)
-    models.push_back({file.report.model, file.report.findings, file.report.turned_off, !file.error});
+    models.push_back({file.report.model, file.report.findings, file.report.suppressed, !file.error});
   return models;
 }
 
@@ -82,17 +83,17 @@ const CheckSettings& settings_of(std::span<const CheckedFile> files) {
 }
 
 std::string turned_off_text(const CheckedFile& file) {
-  if (file.report.turned_off.empty()) return {};
-  return fmt::format("{} turned off by {}: {}", report::counted(file.report.turned_off.size(), "finding"),
-                     file.settings.file, report::by_rule(file.report.turned_off));
+  if (file.report.suppressed.empty()) return {};
+  return fmt::format("{} turned off by {}: {}", report::counted(file.report.suppressed.size(), "finding"),
+                     file.settings.file, report::by_rule(file.report.suppressed));
 }
 
 void write_settings(JsonWriter& json, const CheckSettings& settings) {
-  if (settings.file.empty() && settings.not_obeyed.empty()) return;
+  if (settings.file.empty() && settings.ignored.empty()) return;
   json.member_object("settings");
   json.optional_member("file", settings.file);
-  report::write_texts(json, "obeyed", settings.obeyed);
-  report::write_texts(json, "not_obeyed", settings.not_obeyed);
+  report::write_texts(json, "applied", settings.applied);
+  report::write_texts(json, "ignored", settings.ignored);
   json.end_object();
 }
 
@@ -109,7 +110,7 @@ void add_findings(HtmlPage& page, const std::vector<Finding>& findings) {
   for (const auto& [key, found] : by_rule) {
     const Finding& first = *found.front();
     page.heading(fmt::format("{} {} ({})", first.code, first.title, report::name_of(first.severity)));
-    if (!first.happens.empty()) page.sentence(fmt::format("What happens: {}.", first.happens));
+    if (!first.consequence.empty()) page.sentence(fmt::format("What happens: {}.", first.consequence));
     if (!first.fix.empty()) page.sentence(fmt::format("What mends it: {}.", first.fix));
     for (const std::string& command : first.commands)
       page.markup(fmt::format("<pre><code>{}</code></pre>\n", report::html_text(command)));
@@ -141,9 +142,10 @@ void add_modules(HtmlPage& page, const CheckReport& report) {
       "In the order in which they first run: what comes out of each, with its sizes, and the findings in it.");
   std::vector<std::vector<HtmlCell>> rows;
   for (const ModuleSummary& module : report.modules) {
-    rows.push_back({HtmlCell::code(module.name), HtmlCell::count(module.nodes), HtmlCell::code(module.comes_out),
-                    module.marked == 0 ? HtmlCell::text("")
-                                       : HtmlCell::verdict(Outcome::kBad, report::counted(module.marked, "node")),
+    rows.push_back({HtmlCell::code(module.name), HtmlCell::count(module.nodes), HtmlCell::code(module.output),
+                    module.nodes_with_findings == 0
+                        ? HtmlCell::text("")
+                        : HtmlCell::verdict(Outcome::kBad, report::counted(module.nodes_with_findings, "node")),
                     HtmlCell::list(module.findings)});
   }
   page.table({"module", "nodes", "comes out", "marked", "findings"}, rows);
@@ -153,8 +155,9 @@ void add_modules(HtmlPage& page, const CheckReport& report) {
 
 void add_checked_model(HtmlPage& page, const CheckedFile& file) {
   const SizeProof& proof = file.report.proof;
-  if (proof.statements > 0) page.sentence(fmt::format("Over the sizes that were asked for: {}.", counts_of(proof)));
-  if (file.report.default_weights > 0) page.sentence(rewrite::describe_taken_weights(file.report.default_weights));
+  if (proof.obligations > 0) page.sentence(fmt::format("Over the sizes that were asked for: {}.", counts_of(proof)));
+  if (file.report.overridable_initializers > 0)
+    page.sentence(rewrite::describe_taken_weights(file.report.overridable_initializers));
   add_findings(page, file.report.findings);
   if (const std::string text = turned_off_text(file); !text.empty()) page.sentence(text);
   add_modules(page, file.report);
@@ -236,7 +239,7 @@ std::string to_text(std::span<const CheckedFile> files, const TextOptions& how) 
     text += (text.empty() ? "" : "\n") +
             report::findings_text(file.report.model, file.report.findings, report::Style(how.colour),
                                   how.all ? std::numeric_limits<size_t>::max() : kMostPerRule);
-    text += rewrite::describe_taken_weights(file.report.default_weights);
+    text += rewrite::describe_taken_weights(file.report.overridable_initializers);
     if (const std::string off = turned_off_text(file); !off.empty()) text += report::printable(off) + "\n";
     if (file.report.is_proven) text += proof_text(file.report.proof);
   }

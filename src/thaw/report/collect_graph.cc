@@ -243,7 +243,7 @@ class Collector {
     if (source_.diff == nullptr) return;
     const auto changed = source_.diff->pairs->inferred.find(&value);
     if (changed == source_.diff->pairs->inferred.end()) return;
-    for (const Difference& difference : source_.diff->inferred[changed->second].differences)
+    for (const Difference& difference : source_.diff->inferred_shapes[changed->second].differences)
       data_.marked_values.push_back({id, Mark::kChanged, data_.text(describe(difference))});
   }
 

@@ -25,16 +25,16 @@ using report::Outcome;
 
 std::string decibels(double sqnr) { return std::isinf(sqnr) && sqnr > 0 ? "equal" : fmt::format("{:.1f} dB", sqnr); }
 
-constexpr FedFrom kAllFed[] = {FedFrom::kHeldOut, FedFrom::kCalibration, FedFrom::kDrawn};
+constexpr Dataset kAllFed[] = {Dataset::kHeldOut, Dataset::kCalibration, Dataset::kRandom};
 
-std::string_view word_of(FedFrom from) {
+std::string_view word_of(Dataset from) {
   switch (from) {
-    case FedFrom::kHeldOut:
-      return "held-out";
-    case FedFrom::kCalibration:
+    case Dataset::kHeldOut:
+      return "held_out";
+    case Dataset::kCalibration:
       return "calibration";
-    case FedFrom::kDrawn:
-      return "drawn";
+    case Dataset::kRandom:
+      return "random";
   }
   return {};
 }
@@ -55,26 +55,26 @@ std::string_view word_of(BlockMethod method) {
   return {};
 }
 
-std::vector<const OutputError*> errors_from(const ConvertReport& report, FedFrom from) {
-  std::vector<const OutputError*> errors;
-  for (const OutputError& error : report.errors)
-    if (error.fed == from) errors.push_back(&error);
+std::vector<const OutputComparison*> errors_from(const ConvertReport& report, Dataset from) {
+  std::vector<const OutputComparison*> errors;
+  for (const OutputComparison& error : report.comparisons)
+    if (error.dataset == from) errors.push_back(&error);
   return errors;
 }
 
 // Whether it decides: nothing before it in the order does.
-bool decides(const ConvertReport& report, FedFrom from) {
-  return std::ranges::none_of(report.errors, [&](const OutputError& error) { return error.fed < from; });
+bool decides(const ConvertReport& report, Dataset from) {
+  return std::ranges::none_of(report.comparisons, [&](const OutputComparison& error) { return error.dataset < from; });
 }
 
 // Of each output the worst of all runs, with how many there were.
-std::string costs_text(const ConvertReport& report, FedFrom from) {
-  std::map<std::string, std::pair<const OutputError*, size_t>> worst;
+std::string costs_text(const ConvertReport& report, Dataset from) {
+  std::map<std::string, std::pair<const OutputComparison*, size_t>> worst;
   std::vector<std::string> order;
-  for (const OutputError* error : errors_from(report, from)) {
+  for (const OutputComparison* error : errors_from(report, from)) {
     auto [at, fresh] = worst.try_emplace(error->output, error, 0);
     if (fresh) order.push_back(error->output);
-    if (error->sqnr < at->second.first->sqnr) at->second.first = error;
+    if (error->sqnr_db < at->second.first->sqnr_db) at->second.first = error;
     ++at->second.second;
   }
   if (order.empty()) return {};
@@ -82,9 +82,9 @@ std::string costs_text(const ConvertReport& report, FedFrom from) {
   table.add({"output", "largest error", "of", "cosine", "signal to noise", "worst of"});
   for (const std::string& name : order) {
     const auto& [error, count] = worst.at(name);
-    table.add({name, fmt::format("{:.3g}", error->max_abs), fmt::format("{:.3g}", error->largest),
-               fmt::format("{:.7f}", error->cosine), decibels(error->sqnr),
-               fmt::format("{} runs, {}", count, error->sizes)});
+    table.add({name, fmt::format("{:.3g}", error->max_abs_diff), fmt::format("{:.3g}", error->max_abs_expected),
+               fmt::format("{:.7f}", error->cosine), decibels(error->sqnr_db),
+               fmt::format("{} runs, {}", count, error->name)});
   }
   return fmt::format("cost on {}{}\n", confirm::name_of(from), decides(report, from) ? "" : ", which decide nothing") +
          table.text();
@@ -96,13 +96,13 @@ std::string prefixed(std::string_view heading, const std::vector<std::string>& t
   return text;
 }
 
-void add_costs(HtmlPage& page, const ConvertReport& report, FedFrom from) {
+void add_costs(HtmlPage& page, const ConvertReport& report, Dataset from) {
   std::vector<std::vector<HtmlCell>> rows;
-  for (const OutputError* error : errors_from(report, from))
-    rows.push_back({HtmlCell::code(error->output), HtmlCell::code(error->sizes), HtmlCell::number(error->max_abs),
-                    HtmlCell::number(error->largest), HtmlCell::number(error->cosine),
-                    std::isfinite(error->sqnr) ? HtmlCell::number(error->sqnr) : HtmlCell::text("equal"),
-                    HtmlCell::count(error->elements), HtmlCell::count(error->broken)});
+  for (const OutputComparison* error : errors_from(report, from))
+    rows.push_back({HtmlCell::code(error->output), HtmlCell::code(error->name), HtmlCell::number(error->max_abs_diff),
+                    HtmlCell::number(error->max_abs_expected), HtmlCell::number(error->cosine),
+                    std::isfinite(error->sqnr_db) ? HtmlCell::number(error->sqnr_db) : HtmlCell::text("equal"),
+                    HtmlCell::count(error->elements), HtmlCell::count(error->not_finite)});
   if (rows.empty()) return;
   page.heading(fmt::format("Cost on {}", confirm::name_of(from)));
   page.sentence(
@@ -118,18 +118,19 @@ void add_costs(HtmlPage& page, const ConvertReport& report, FedFrom from) {
 std::string to_text(const ConvertReport& report, const TextOptions& how) {
   std::string text = report::before_after_text(report::before_after(report));
   text += report::groups_text("converted", report::reasons(report.changed), how.all, "--all");
-  if (!report.already.empty())
-    text += report::groups_text("already", report::reasons(report.already), how.all, "--all");
-  if (!report.left.empty()) text += report::groups_text("kept", report::reasons(report.left), how.all, "--all");
+  if (!report.already_converted.empty())
+    text += report::groups_text("already", report::reasons(report.already_converted), how.all, "--all");
+  if (!report.not_converted.empty())
+    text += report::groups_text("kept", report::reasons(report.not_converted), how.all, "--all");
   if (report.method && !report.changed.empty()) text += fmt::format("codes in blocks by {}\n", word_of(*report.method));
-  for (const FedFrom from : kAllFed) text += costs_text(report, from);
+  for (const Dataset from : kAllFed) text += costs_text(report, from);
   text += prefixed("warning", report.warnings);
   text += prefixed("FAILS", report.failures);
-  text += report::uncompared_text(report.uncompared);
-  text += report::as_written_text(report.as_written);
-  text += prefixed("DirectML does not take", report.untaken);
+  text += report::uncompared_text(report.not_compared);
+  text += report::as_written_text(report.load_check);
+  text += prefixed("DirectML does not take", report.unsupported);
   if (report.accepted()) return text + report::written_text(report.files);
-  if (report.failures.empty() && !report.as_written.is_refused())
+  if (report.failures.empty() && !report.load_check.has_failed())
     text += "feed it with --data or --values, where the model does not run on what is drawn; or say --no-check\n";
   return text + "nothing was written\n";
 }
@@ -140,35 +141,36 @@ std::string to_json(const ConvertReport& report) {
   report::begin_report(json);
   json.member("model", report.model);
   report::write_output_member(json, report.files);
+  json.member("accepted", report.accepted());
   report::write_before_after(json, report::before_after(report));
   report::write_notes(json, "converted", report::reasons(report.changed));
-  report::write_notes(json, "already", report::reasons(report.already));
-  report::write_notes(json, "kept", report::reasons(report.left));
+  report::write_notes(json, "already_converted", report::reasons(report.already_converted));
+  report::write_notes(json, "not_converted", report::reasons(report.not_converted));
   json.key("method");
   if (report.method)
     json.value(word_of(*report.method));
   else
     json.null();
-  json.member_array("errors");
-  for (const OutputError& error : report.errors) {
+  json.member_array("comparisons");
+  for (const OutputComparison& error : report.comparisons) {
     json.begin_object();
-    json.member("fed", word_of(error.fed));
-    json.member("sizes", error.sizes);
+    json.member("dataset", word_of(error.dataset));
+    json.member("case", error.name);
     json.member("output", error.output);
-    json.member("max_abs", error.max_abs);
-    json.member("largest", error.largest);
+    json.member("max_abs_diff", error.max_abs_diff);
+    json.member("max_abs_expected", error.max_abs_expected);
     json.member("cosine", error.cosine);
-    json.member("sqnr", error.sqnr);
+    json.member("sqnr_db", error.sqnr_db);
     json.member("elements", static_cast<int64_t>(error.elements));
-    json.member("broken", static_cast<int64_t>(error.broken));
+    json.member("not_finite", static_cast<int64_t>(error.not_finite));
     json.end_object();
   }
   json.end_array();
   report::write_texts(json, "warnings", report.warnings);
   report::write_texts(json, "failures", report.failures);
-  report::write_texts(json, "untaken", report.untaken);
-  report::write_uncompared(json, report.uncompared);
-  report::write_as_written(json, report.as_written);
+  report::write_texts(json, "unsupported", report.unsupported);
+  report::write_uncompared(json, report.not_compared);
+  report::write_as_written(json, report.load_check);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -176,7 +178,7 @@ std::string to_json(const ConvertReport& report) {
 
 std::string to_html(const ConvertReport& report) {
   HtmlPage page(fmt::format("thaw convert: {}", report.output));
-  const bool is_written = !report.files.empty(), is_compared = !report.errors.empty();
+  const bool is_written = !report.files.empty(), is_compared = !report.comparisons.empty();
   page.verdict(
       !is_written   ? Outcome::kBad
       : is_compared ? Outcome::kGood
@@ -185,15 +187,15 @@ std::string to_html(const ConvertReport& report) {
       fmt::format("{} in fewer bits{}.", report.model, is_compared ? "" : ", not compared with what it was made of"));
   report::add_before_after(page, report::before_after(report));
   if (report.method) page.sentence(fmt::format("Codes in blocks are chosen by {}.", word_of(*report.method)));
-  for (const FedFrom from : kAllFed) add_costs(page, report, from);
+  for (const Dataset from : kAllFed) add_costs(page, report, from);
   report::add_sentences(page, "Failures", report.failures);
-  report::add_as_written(page, report.as_written);
+  report::add_as_written(page, report.load_check);
   report::add_sentences(page, "Warnings", report.warnings);
-  report::add_sentences(page, "DirectML does not take", report.untaken);
-  report::add_sentences(page, "Not compared", report.uncompared);
+  report::add_sentences(page, "DirectML does not take", report.unsupported);
+  report::add_sentences(page, "Not compared", report.not_compared);
   report::add_notes(page, "Converted", report::reasons(report.changed), "nodes");
-  report::add_notes(page, "Already", report::reasons(report.already), "nodes");
-  report::add_notes(page, "Kept", report::reasons(report.left), "nodes");
+  report::add_notes(page, "Already", report::reasons(report.already_converted), "nodes");
+  report::add_notes(page, "Kept", report::reasons(report.not_converted), "nodes");
   std::vector<std::string> paths;
   for (const auto& path : report.files) paths.push_back(path.string());
   report::add_sentences(page, "Files", paths);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/report/members.h"
 #include "thaw/report/printable.h"
 
 namespace thaw::report {
@@ -100,7 +101,7 @@ void add_fix(std::string& text, const Finding& finding, const Style& style, bool
   const auto line = [&](std::string_view name, const std::string& body) {
     text += "  " + style(Style::Look::kBold, fmt::format("{}:", name)) + " " + printable(body) + "\n";
   };
-  if (!finding.happens.empty()) line("what happens", finding.happens);
+  if (!finding.consequence.empty()) line("what happens", finding.consequence);
   if (with_fix && !finding.fix.empty()) line("fix", finding.fix);
   for (const std::string& command : finding.commands) line("help", command);
 }
@@ -115,15 +116,6 @@ std::vector<std::vector<size_t>> alike(std::span<const Finding> findings, std::s
     groups[at->second].push_back(i);
   }
   return groups;
-}
-
-void write_place(JsonWriter& json, const Place& place) {
-  json.member_object("where", JsonWriter::Layout::kLine);
-  json.optional_member("node", place.node);
-  json.optional_member("op", place.op);
-  json.optional_member("tensor", place.tensor);
-  json.optional_member("graph", place.graph);
-  json.end_object();
 }
 
 }  // namespace
@@ -177,9 +169,9 @@ std::string describe(const Place& place) {
 
 std::vector<std::string> told(const CheckSettings& settings) {
   std::vector<std::string> sentences;
-  if (!settings.obeyed.empty())
-    sentences.push_back(fmt::format("settings of {}: {}", settings.file, fmt::join(settings.obeyed, ", ")));
-  for (const std::string& clause : settings.not_obeyed) sentences.push_back("settings: " + clause);
+  if (!settings.applied.empty())
+    sentences.push_back(fmt::format("settings of {}: {}", settings.file, fmt::join(settings.applied, ", ")));
+  for (const std::string& clause : settings.ignored) sentences.push_back("settings: " + clause);
   return sentences;
 }
 
@@ -245,10 +237,10 @@ void write_findings(JsonWriter& json, std::span<const Finding> findings) {
     json.member("severity", name_of(finding.severity));
     json.member("title", finding.title);
     json.member("message", finding.message);
-    write_place(json, finding.where);
+    write_location(json, finding.where);
     json.optional_member("source", finding.source);
     json.optional_member("fix", finding.fix);
-    json.optional_member("happens", finding.happens);
+    json.optional_member("consequence", finding.consequence);
     if (!finding.commands.empty()) {
       json.member_array("commands");
       for (const std::string& command : finding.commands) json.value(command);
@@ -258,7 +250,7 @@ void write_findings(JsonWriter& json, std::span<const Finding> findings) {
       json.member_array("related");
       for (const Related& related : finding.related) {
         json.begin_object(JsonWriter::Layout::kLine);
-        write_place(json, related.where);
+        write_location(json, related.where);
         json.member("message", related.message);
         json.end_object();
       }

@@ -47,7 +47,7 @@ std::string findings_sarif(std::string_view model, std::span<const Finding> find
 struct CheckedModel {
   std::string path;
   std::vector<Finding> findings;
-  std::vector<Finding> turned_off = {};  // results that are suppressed
+  std::vector<Finding> suppressed = {};  // results that are suppressed
   bool is_checked = true;                // false: it could not be
 };
 std::string findings_sarif(std::span<const CheckedModel> models, const CheckSettings& settings = {});

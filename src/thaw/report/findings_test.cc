@@ -82,11 +82,11 @@ TEST(Findings, JsonHasAllParts) {
   ASSERT_EQ(report["findings"].size(), 3u);
   EXPECT_EQ(report["findings"][0], json::parse(R"({
     "code": "THAW003", "severity": "error", "title": "one name for two sizes", "message": "'?' stands for 40 and for 80",
-    "where": {"node": "Resize_119", "op": "Resize", "tensor": "401"}, "source": "input 'image' axis 2",
+    "location": {"node": "Resize_119", "op": "Resize", "tensor": "401"}, "source": "input 'image' axis 2",
     "fix": "`thaw fix` names each size",
-    "related": [{"where": {"node": "Add_1", "op": "Add", "tensor": "402"}, "message": "'?' here too"}],
+    "related": [{"location": {"node": "Add_1", "op": "Add", "tensor": "402"}, "message": "'?' here too"}],
     "details": {"smallest size": "h=96"}})"));
-  EXPECT_EQ(report["findings"][2]["where"], json::object());
+  EXPECT_EQ(report["findings"][2]["location"], json::object());
 }
 
 TEST(Sarif, HasWhatTheStandardRequires) {

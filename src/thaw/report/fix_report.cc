@@ -25,12 +25,13 @@ std::string to_json(const FixReport& report) {
   report::begin_report(json);
   json.member("model", report.model);
   report::write_output_member(json, report.files);
+  json.member("accepted", report.accepted());
   report::write_notes(json, "changed", report::views(report.changed));
-  report::write_notes(json, "left", report::views(report.left));
-  report::write_checks(json, "sizes", report.checks);
-  report::write_uncompared(json, report.uncompared);
-  report::write_as_written(json, report.as_written);
-  if (report.default_weights > 0) json.member("default_weights", report.default_weights);
+  report::write_notes(json, "remaining", report::views(report.remaining));
+  report::write_checks(json, report.checks);
+  report::write_uncompared(json, report.not_compared);
+  report::write_as_written(json, report.load_check);
+  json.member("overridable_initializers", report.overridable_initializers);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -39,10 +40,11 @@ std::string to_json(const FixReport& report) {
 std::string to_text(const FixReport& report, const TextOptions& how) {
   std::string text;
   if (report.modified()) text += report::notes_text("changed", report::views(report.changed), how.all);
-  if (!report.left.empty()) text += report::notes_text("left as it is", report::views(report.left), how.all);
+  if (!report.remaining.empty()) text += report::notes_text("left as it is", report::views(report.remaining), how.all);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
-  text += report::uncompared_text(report.uncompared) + rewrite::describe_taken_weights(report.default_weights);
-  text += report::as_written_text(report.as_written);
+  text +=
+      report::uncompared_text(report.not_compared) + rewrite::describe_taken_weights(report.overridable_initializers);
+  text += report::as_written_text(report.load_check);
   if (!report.files.empty()) return text + report::written_text(report.files);
   if (!report.modified()) return text + "nothing to change; nothing was written\n";
   return text + (report.accepted() ? "dry run; nothing was written\n" : "nothing was written\n");
@@ -56,15 +58,17 @@ std::string to_html(const FixReport& report) {
                                                    : Outcome::kOpen,
                report::word_of_result(report.accepted(), report.files),
                !report.modified()               ? "Nothing to change."
-               : report.as_written.is_refused() ? "ONNX Runtime does not take it. Nothing was written."
-               : !report.accepted()             ? "Its numbers are not those of the model. Nothing was written."
-                                                : fmt::format("{} changed, {} left as they are.",
-                                                              report::counted(report.changed.size(), "place"), report.left.size()));
-  report::add_as_written(page, report.as_written);
+               : report.load_check.has_failed() ? "ONNX Runtime does not take it. Nothing was written."
+               : !report.accepted()
+                   ? "Its numbers are not those of the model. Nothing was written."
+                   : fmt::format("{} changed, {} left as they are.", report::counted(report.changed.size(), "place"),
+                                 report.remaining.size()));
+  report::add_as_written(page, report.load_check);
   report::add_notes(page, "Changed", report::views(report.changed));
-  report::add_notes(page, "Left as it is", report::views(report.left));
-  report::add_checked(page, report.checks, report.uncompared);
-  if (report.default_weights > 0) page.sentence(rewrite::describe_taken_weights(report.default_weights));
+  report::add_notes(page, "Left as it is", report::views(report.remaining));
+  report::add_checked(page, report.checks, report.not_compared);
+  if (report.overridable_initializers > 0)
+    page.sentence(rewrite::describe_taken_weights(report.overridable_initializers));
   return page.finish();
 }
 
@@ -74,48 +78,49 @@ std::string to_json(const FixReferenceReport& report) {
   report::begin_report(json);
   json.member("model", report.model);
   report::write_output_member(json, report.files);
-  json.member("confirmed", report.accepted());
-  report::write_notes(json, "sizes", report::views(report.sizes));
+  json.member("accepted", report.accepted());
+  report::write_symbols(json, report::views(report.symbols));
   report::write_notes(json, "changed", report::views(report.changed));
-  report::write_notes(json, "left", report::views(report.left));
+  report::write_notes(json, "remaining", report::views(report.remaining));
   json.member_array("cases");
   for (const ReferenceCase& one : report.cases) {
     json.begin_object(JsonWriter::Layout::kLine);
     json.member("case", one.name);
     json.member("sizes", one.sizes);
     json.member("agrees", one.agrees);
-    json.member("max_abs", one.max_abs);
+    json.member("max_abs_diff", one.max_abs_diff);
     json.optional_member("message", one.reason);
     json.end_object();
   }
   json.end_array();
   json.member("tries", report.tries);
   report::write_texts(json, "notes", report.notes);
-  report::write_as_written(json, report.as_written);
+  report::write_as_written(json, report.load_check);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
 }
 
 std::string to_text(const FixReferenceReport& report, const TextOptions& how) {
-  std::string text = report::notes_text("sizes", report::views(report.sizes), how.all);
+  std::string text = report::notes_text("sizes", report::views(report.symbols), how.all);
   const bool wrong = !report.all_agree;
   if (!report.changed.empty())
     text +=
         report::notes_text(wrong ? "proposed, and not confirmed" : "changed", report::views(report.changed), how.all);
-  if (!report.left.empty()) text += report::notes_text("left as it is", report::views(report.left), how.all);
+  if (!report.remaining.empty()) text += report::notes_text("left as it is", report::views(report.remaining), how.all);
   for (const ReferenceCase& one : report.cases) {
     const std::string name = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name);
     text += fmt::format("{} {} ({}): ", one.agrees ? "agrees with" : "DIFFERS from", report::printable(name),
                         report::printable(one.sizes));
-    text += one.agrees ? fmt::format("largest difference {:.3g}\n", one.max_abs) : report::printable(one.reason) + "\n";
+    text += one.agrees ? fmt::format("largest difference {:.3g}\n", one.max_abs_diff)
+                       : report::printable(one.reason) + "\n";
   }
   if (report.tries > 0) text += fmt::format("choices run: {}\n", report.tries);
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", report::printable(note));
-  text += report::as_written_text(report.as_written);
+  text += report::as_written_text(report.load_check);
   if (!report.files.empty()) {
     text += report::written_text(report.files);
-  } else if (report.as_written.is_refused()) {
+  } else if (report.load_check.has_failed()) {
     text += "nothing was written\n";
   } else if (wrong) {
     text += "the reference does not confirm it; nothing was written\n";
@@ -130,14 +135,14 @@ std::string to_html(const FixReferenceReport& report) {
   page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad, report.accepted() ? "confirmed" : "not confirmed",
                fmt::format("{} of {} agree.", std::ranges::count(report.cases, true, &ReferenceCase::agrees),
                            report::counted(report.cases.size(), "case")));
-  report::add_as_written(page, report.as_written);
-  report::add_notes(page, "Sizes", report::views(report.sizes));
+  report::add_as_written(page, report.load_check);
+  report::add_notes(page, "Sizes", report::views(report.symbols));
   report::add_notes(page, report.accepted() ? "Changed" : "Proposed, and not confirmed", report::views(report.changed));
-  report::add_notes(page, "Left as it is", report::views(report.left));
+  report::add_notes(page, "Left as it is", report::views(report.remaining));
   std::vector<std::vector<HtmlCell>> rows;
   for (const ReferenceCase& one : report.cases)
     rows.push_back({HtmlCell::verdict(one.agrees ? Outcome::kGood : Outcome::kBad, one.agrees ? "agrees" : "differs"),
-                    HtmlCell::code(one.name), HtmlCell::code(one.sizes), HtmlCell::number(one.max_abs),
+                    HtmlCell::code(one.name), HtmlCell::code(one.sizes), HtmlCell::number(one.max_abs_diff),
                     HtmlCell::text(one.reason)});
   page.heading("Cases of the reference");
   page.table({"", "case", "sizes", "largest difference", "why"}, rows);

@@ -38,10 +38,10 @@ std::string findings_github(std::span<const CheckedModel> models, const CheckSet
                           escaped(fmt::format("Thaw ({})", finding.code), ":,"), escaped(printable(model.path), ":,"),
                           escaped(printable(message), ""));
     }
-    if (!model.turned_off.empty())
+    if (!model.suppressed.empty())
       text += fmt::format("::notice title=Thaw,file={}::{}\n", escaped(printable(model.path), ":,"),
                           escaped(printable(fmt::format("{}: turned off by {}: {}", model.path, settings.file,
-                                                        by_rule(model.turned_off))),
+                                                        by_rule(model.suppressed))),
                                   ""));
   }
   return text;

@@ -142,8 +142,8 @@ std::string diff_page(const ModelDiff& diff, const ir::Model& model_a, const ir:
   add_differences(page, "Operators", diff.operators);
   add_items(page, "Nodes", diff.nodes);
   add_items(page, "Weights", diff.weights);
-  add_items(page, "Declared sizes", diff.declared);
-  add_items(page, "Inferred sizes", diff.inferred);
+  add_items(page, "Declared sizes", diff.value_info);
+  add_items(page, "Inferred sizes", diff.inferred_shapes);
   return page.finish();
 }
 

@@ -29,10 +29,10 @@ std::string file_text(const PreparedFile& file) {
 }
 
 void write_size(JsonWriter& json, std::string_view name, const ImageSize& size) {
-  json.member_array(name);
-  json.value(size.width);
-  json.value(size.height);
-  json.end_array();
+  json.member_object(name);
+  json.member("width", size.width);
+  json.member("height", size.height);
+  json.end_object();
 }
 
 }  // namespace
@@ -52,13 +52,13 @@ std::string to_json(const PreparedInputs& made) {
   std::string text;
   JsonWriter json(text);
   report::begin_report(json);
-  json.member_array("inputs");
+  json.member_array("sources");
   for (const PreparedFile& file : made.files) {
     json.begin_object(JsonWriter::Layout::kLine);
     json.member("file", file.name);
     if (file.to.width > 0) {
-      write_size(json, "from", file.from);
-      write_size(json, "to", file.to);
+      write_size(json, "size_before", file.from);
+      write_size(json, "size_after", file.to);
     } else {
       json.member("seconds", file.seconds);
     }
@@ -75,7 +75,7 @@ std::string to_json(const PreparedInputs& made) {
     json.end_object();
   }
   json.end_array();
-  json.member("output", made.output);
+  report::write_output_member(json, made.output);
   report::write_texts(json, "warnings", made.warnings);
   json.end_object();
   return text + "\n";

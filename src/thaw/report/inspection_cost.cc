@@ -56,17 +56,17 @@ void write_cost(JsonWriter& json, const Inspection& seen) {
     json.member("nodes", one.nodes);
     json.key("flops");
     dims.write(json, one.cost.flops);
-    json.key("bytes");
+    json.key("bytes_moved");
     dims.write(json, one.cost.bytes);
-    json.member("without_flops", one.without_flops);
-    json.member("without_bytes", one.without_bytes);
+    json.member("nodes_without_flops", one.without_flops);
+    json.member("nodes_without_bytes_moved", one.without_bytes);
   };
   json.member_object("cost");
   write(cost.total);
   json.member_array("operators");
   for (const infer::OperatorCost& one : cost.operators) {
     json.begin_object(kLine);
-    json.member("operator", one.op);
+    json.member("op", one.op);
     write(one);
     json.end_object();
   }

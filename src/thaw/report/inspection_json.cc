@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "thaw/ir/graph/place.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/inspection.h"
@@ -8,6 +10,12 @@
 
 namespace thaw::report {
 namespace {
+
+std::string kind_of(const ops::Obligation& obligation) {
+  std::string kind(dim::name_of(obligation.kind));
+  std::ranges::replace(kind, ' ', '_');
+  return kind;
+}
 
 class InspectionJson {
  public:
@@ -24,7 +32,7 @@ class InspectionJson {
     write_graph();
     write_symbols();
     write_findings();
-    if (const int count = rewrite::count_replaceable(model_); count > 0) json_.member("default_weights", count);
+    json_.member("overridable_initializers", rewrite::count_replaceable(model_));
     if (view_.cost) write_cost(json_, seen_);
     if (more) more(json_);
     json_.end_object();
@@ -33,7 +41,7 @@ class InspectionJson {
  private:
   void write_sizes() {
     if (seen_.sizes.empty()) return;
-    json_.member_object("set", kLine);
+    json_.member_object("sizes", kLine);
     for (const auto& [name, value] : seen_.sizes) json_.member(name, value);
     json_.end_object();
   }
@@ -69,7 +77,7 @@ class InspectionJson {
   }
 
   void write_values() {
-    json_.member_array("values");
+    json_.member_array("tensors");
     const ir::Graph* graph = nullptr;  // whose path is `path`
     std::string path;
     seen_.each_value([&](const ir::Value& value, const ir::Node& node) {
@@ -108,7 +116,7 @@ class InspectionJson {
       json_.member_array("dims");
       for (const int64_t dim : tensor.dims) json_.value(dim);
       json_.end_array();
-      if (tensor.external()) json_.member("location", tensor.external()->location);
+      if (tensor.external()) json_.member("data_file", tensor.external()->location);
       json_.end_object();
     }
     json_.end_array();
@@ -120,7 +128,7 @@ class InspectionJson {
     for (const auto& [name, number] : operator_counts(model_)) json_.member(name, number);
     json_.end_object();
     json_.member("functions", model_.functions.size());
-    json_.member_object("opset", kLine);
+    json_.member_object("opset_imports", kLine);
     for (const ir::OpsetImport& import : model_.opset_imports) {
       json_.member(import.domain.empty() ? "ai.onnx" : import.domain, import.version);
     }
@@ -131,7 +139,7 @@ class InspectionJson {
     json_.member_object("weights", kLine);
     json_.member("count", weights.count);
     json_.member("bytes", weights.bytes);
-    json_.member("external", weights.external);
+    json_.member("external_bytes", weights.external);
     json_.end_object();
     json_.member_object("constants", kLine);
     json_.member("count", weights.constants);
@@ -140,7 +148,7 @@ class InspectionJson {
   }
 
   void write_symbols() {
-    constexpr const char* kKinds[] = {"input dim", "input value", "data-dependent"};
+    constexpr const char* kKinds[] = {"input_dim", "input_value", "data_dependent"};
     json_.member_array("symbols");
     for (const dim::SymbolInfo& symbol : symbols_of(seen_)) {
       json_.begin_object(kLine);
@@ -169,18 +177,11 @@ class InspectionJson {
     json_.end_array();
   }
 
-  void write_node(const ir::Node& node) {
-    const Place place = ir::place_of(node);
-    json_.member("node", place.node);
-    json_.member("op", place.op);
-    json_.optional_member("graph", place.graph);
-  }
-
   void write_findings() {
     json_.member_array("problems");
     for (const infer::Problem& problem : seen_.result.problems()) {
       json_.begin_object(kLine);
-      write_node(*problem.node);
+      write_location(json_, ir::place_of(*problem.node));
       json_.member("message", problem.message);
       json_.end_object();
     }
@@ -188,13 +189,13 @@ class InspectionJson {
     json_.member_array("obligations");
     for (const ops::Obligation& obligation : seen_.result.obligations()) {
       json_.begin_object(kLine);
-      write_node(*obligation.node);
-      json_.member("kind", dim::name_of(obligation.kind));
+      write_location(json_, ir::place_of(*obligation.node));
+      json_.member("kind", kind_of(obligation));
       json_.key("a");
       dims_.write(json_, obligation.a);
       json_.key("b");
       dims_.write(json_, obligation.b);
-      json_.member("what", obligation.what);
+      json_.member("message", obligation.what);
       json_.end_object();
     }
     json_.end_array();
@@ -206,7 +207,7 @@ class InspectionJson {
     write_names("unknown_operators", seen_.result.unknown_operators());
     std::vector<std::string> trusted;
     for (const ir::Value* value : seen_.result.trusted()) trusted.push_back(value->name());
-    write_names("trusted", trusted);
+    write_names("assumed_shapes", trusted);
     json_.member("out_of_budget", seen_.result.out_of_budget());
   }
 

@@ -73,7 +73,7 @@ void add_lifted_sizes(HtmlPage& page, const LiftReport& report) {
   page.heading("The sizes, and their values in each trace");
   std::vector<std::vector<HtmlCell>> rows;
   bool has_remarks = false;
-  for (const Note& size : report.variables) {
+  for (const Note& size : report.symbols) {
     std::vector<HtmlCell>& row = rows.emplace_back();
     row.push_back(HtmlCell::code(size.where));
     for (const std::string& value : size.at) row.push_back(HtmlCell::code(value));
@@ -120,17 +120,17 @@ std::string lift_sentence(const LiftReport& report) {
 }  // namespace
 
 std::string to_text(const LiftReport& report, const TextOptions& how) {
-  std::string text = report::notes_text("sizes", report::views(report.variables), how.all);
-  if (!report.passed_over.empty())
-    text += report::notes_text("passed over", report::views(report.passed_over), how.all);
+  std::string text = report::notes_text("sizes", report::views(report.symbols), how.all);
+  if (!report.skipped_inputs.empty())
+    text += report::notes_text("passed over", report::views(report.skipped_inputs), how.all);
   if (!report.lifted.empty()) text += report::groups_text("lifted", report::views(report.lifted), how.all);
   if (!report.holdout.empty()) text += report::notes_text("holdout", report::views(report.holdout), how.all);
   if (!report.inferred.empty()) text += report::notes_text("inferred", report::views(report.inferred), how.all);
-  if (!report.domain.empty()) text += report::notes_text("known for", report::views(report.domain), how.all);
+  if (!report.valid_sizes.empty()) text += report::notes_text("known for", report::views(report.valid_sizes), how.all);
   if (!report.unexplained.empty())
     text += report::groups_text("not explained", report::views(report.unexplained), how.all);
   text += report::checks_text(report.checks, "agrees with", "DIFFERS from");
-  text += report::as_written_text(report.as_written);
+  text += report::as_written_text(report.load_check);
   return text + (report.accepted() ? report::written_text(report.files) : "nothing was written\n");
 }
 
@@ -139,25 +139,26 @@ std::string to_json(const LiftReport& report) {
   JsonWriter json(text);
   report::begin_report(json);
   report::write_output_member(json, report.files);
+  json.member("accepted", report.accepted());
   json.member_array("traces");
   for (const TraceInputs& trace : report.traces) {
     json.begin_object();
-    json.member("trace", trace.trace);
+    json.member("model", trace.trace);
     write_ports(json, "inputs", trace.inputs);
     json.end_object();
   }
   json.end_array();
   write_ports(json, "inputs", report.inputs);
   write_ports(json, "outputs", report.outputs);
-  report::write_notes(json, "sizes", report::views(report.variables));
-  report::write_notes(json, "passed_over", report::views(report.passed_over));
+  report::write_symbols(json, report::views(report.symbols));
+  report::write_notes(json, "skipped_inputs", report::views(report.skipped_inputs));
   report::write_notes(json, "lifted", report::views(report.lifted));
   report::write_notes(json, "holdout", report::views(report.holdout));
   report::write_notes(json, "inferred", report::views(report.inferred));
-  report::write_notes(json, "domain", report::views(report.domain));
+  report::write_notes(json, "valid_sizes", report::views(report.valid_sizes));
   report::write_notes(json, "unexplained", report::views(report.unexplained));
-  report::write_checks(json, "trace", report.checks);
-  report::write_as_written(json, report.as_written);
+  report::write_checks(json, report.checks);
+  report::write_as_written(json, report.load_check);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -167,13 +168,13 @@ std::string to_html(const LiftReport& report) {
   HtmlPage page(fmt::format("thaw lift: {}", report.output));
   page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad, report.accepted() ? "written" : "not written",
                lift_sentence(report));
-  report::add_as_written(page, report.as_written);
+  report::add_as_written(page, report.load_check);
   add_lifted_traces(page, report);
   add_lifted_sizes(page, report);
-  if (!report.passed_over.empty()) {
+  if (!report.skipped_inputs.empty()) {
     page.heading("Passed over");
     page.sentence("Values that were told and are no sizes.");
-    add_solved(page, report, "why", report.passed_over);
+    add_solved(page, report, "why", report.skipped_inputs);
   }
   if (!report.unexplained.empty()) {
     page.heading("Not explained");
@@ -200,11 +201,11 @@ std::string to_html(const LiftReport& report) {
     page.sentence("What inference says of sizes that no trace has, and what was solved otherwise on its account.");
     add_solved(page, report, "says", report.inferred);
   }
-  if (!report.domain.empty()) {
+  if (!report.valid_sizes.empty()) {
     page.heading("Known for");
     page.sentence(
         "What the traces' sizes share and what was solved depends on: at others the model ends with an error.");
-    add_solved(page, report, "known", report.domain);
+    add_solved(page, report, "known", report.valid_sizes);
   }
   add_lifted_ports(page, report);
   page.heading("Checked");

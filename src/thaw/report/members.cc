@@ -13,13 +13,17 @@ void begin_report(JsonWriter& json) {
   json.member("schema", kJsonSchema);
 }
 
-void write_output_member(JsonWriter& json, const Files& files) {
+void write_output_member(JsonWriter& json, std::string_view path) {
   json.key("output");
-  if (files.empty()) {
+  if (path.empty()) {
     json.null();
   } else {
-    json.value(files.front().string());
+    json.value(path);
   }
+}
+
+void write_output_member(JsonWriter& json, const Files& files) {
+  write_output_member(json, files.empty() ? std::string() : files.front().string());
 }
 
 void write_files_member(JsonWriter& json, const Files& files) {
@@ -41,42 +45,42 @@ std::string written_text(const Files& files) {
 
 namespace {
 
-std::string_view word_of(AsWritten::Outcome outcome) {
+std::string_view word_of(LoadCheck::Status outcome) {
   switch (outcome) {
-    case AsWritten::Outcome::kNone:
-      return "nothing to try";
-    case AsWritten::Outcome::kLoaded:
+    case LoadCheck::Status::kNone:
+      return "none";
+    case LoadCheck::Status::kLoaded:
       return "loaded";
-    case AsWritten::Outcome::kRan:
+    case LoadCheck::Status::kRan:
       return "ran";
-    case AsWritten::Outcome::kNotLoaded:
-      return "not loaded";
-    case AsWritten::Outcome::kRefused:
-      return "refused";
+    case LoadCheck::Status::kSkipped:
+      return "skipped";
+    case LoadCheck::Status::kFailed:
+      return "failed";
   }
   return {};
 }
 
 }  // namespace
 
-void write_as_written(JsonWriter& json, const AsWritten& as_written) {
-  json.member_object("as_written", JsonWriter::Layout::kLine);
-  json.member("outcome", word_of(as_written.outcome));
-  json.optional_member("reason", as_written.reason);
+void write_as_written(JsonWriter& json, const LoadCheck& load_check) {
+  json.member_object("load_check", JsonWriter::Layout::kLine);
+  json.member("status", word_of(load_check.status));
+  json.optional_member("message", load_check.message);
   json.end_object();
 }
 
-std::string as_written_text(const AsWritten& as_written) {
-  if (as_written.is_refused()) return fmt::format("FAILS: {}\n", printable(as_written.reason));
-  if (as_written.reason.empty()) return {};
-  const bool is_loaded = as_written.outcome == AsWritten::Outcome::kLoaded;
+std::string as_written_text(const LoadCheck& load_check) {
+  if (load_check.has_failed()) return fmt::format("FAILS: {}\n", printable(load_check.message));
+  if (load_check.message.empty()) return {};
+  const bool is_loaded = load_check.status == LoadCheck::Status::kLoaded;
   return fmt::format("warning: {}{}\n",
-                     is_loaded ? "" : "it was not loaded as it is written: ", printable(as_written.reason));
+                     is_loaded ? "" : "it was not loaded as it is written: ", printable(load_check.message));
 }
 
-void add_as_written(HtmlPage& page, const AsWritten& as_written) {
-  page.sentence(fmt::format("ONNX Runtime on the files as they are written: {}{}{}.", word_of(as_written.outcome),
-                            as_written.reason.empty() ? "" : "; ", as_written.reason));
+void add_as_written(HtmlPage& page, const LoadCheck& load_check) {
+  page.sentence(fmt::format("ONNX Runtime on the files as they are written: {}{}{}.", word_of(load_check.status),
+                            load_check.message.empty() ? "" : "; ", load_check.message));
 }
 
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts) {
@@ -101,6 +105,15 @@ void write_range(JsonWriter& json, const run::Summary& summary) {
 
 std::string range_text(const run::Summary& summary) {
   return summary.lowest ? fmt::format("  min {:.6g}  max {:.6g}", *summary.lowest, *summary.highest) : std::string();
+}
+
+void write_location(JsonWriter& json, const Place& place) {
+  json.member_object("location", JsonWriter::Layout::kLine);
+  json.optional_member("node", place.node);
+  json.optional_member("op", place.op);
+  json.optional_member("tensor", place.tensor);
+  json.optional_member("graph", place.graph);
+  json.end_object();
 }
 
 void write_error(JsonWriter& json, const Error& error) {
@@ -129,8 +142,8 @@ std::string before_after_text(const BeforeAfter& counts) {
 void write_before_after(JsonWriter& json, const BeforeAfter& counts) {
   json.member("nodes_before", static_cast<int64_t>(counts.nodes_before));
   json.member("nodes_after", static_cast<int64_t>(counts.nodes_after));
-  json.member("weights_before", static_cast<int64_t>(counts.bytes_before));
-  json.member("weights_after", static_cast<int64_t>(counts.bytes_after));
+  json.member("weight_bytes_before", static_cast<int64_t>(counts.bytes_before));
+  json.member("weight_bytes_after", static_cast<int64_t>(counts.bytes_after));
 }
 
 void add_before_after(HtmlPage& page, const BeforeAfter& counts) {

@@ -10,6 +10,7 @@
 
 #include "thaw/array.h"
 #include "thaw/core/error.h"
+#include "thaw/finding.h"
 #include "thaw/report.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
@@ -20,17 +21,18 @@ namespace thaw::report {
 // Begins the object that a verb prints; its first member is "schema" (thaw/report.h).
 void begin_report(JsonWriter& json);
 
-// "output": the model's path, or null; "files": all that were written, the model first.
+// "output": the path of what was written, or null; "files": all that were written, the model first.
+void write_output_member(JsonWriter& json, std::string_view path);
 void write_output_member(JsonWriter& json, const Files& files);
 void write_files_member(JsonWriter& json, const Files& files);
 std::string_view word_of_result(bool is_accepted,
                                 const Files& files);  // "written", "not written"; of none to write, "accepted"
 std::string written_text(const Files& files);         // "wrote out.onnx", a line each; of none that it was a dry run
 
-// "as_written": the outcome in a word, and why; lines of text, a sentence of a page, where there is something to say.
-void write_as_written(JsonWriter& json, const AsWritten& as_written);
-std::string as_written_text(const AsWritten& as_written);
-void add_as_written(HtmlPage& page, const AsWritten& as_written);
+// "load_check": the status in a word, and why; lines of text, a sentence of a page, where there is something to say.
+void write_as_written(JsonWriter& json, const LoadCheck& load_check);
+std::string as_written_text(const LoadCheck& load_check);
+void add_as_written(HtmlPage& page, const LoadCheck& load_check);
 
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts);
 // An object with a member for each pair.
@@ -46,6 +48,8 @@ void write_array_type(JsonWriter& json, std::string_view name, const Array& arra
 // "min" and "max" of its finite elements, where there are some; "  min 0  max 1" for people.
 void write_range(JsonWriter& json, const run::Summary& summary);
 std::string range_text(const run::Summary& summary);
+// "location", with what is known of it.
+void write_location(JsonWriter& json, const Place& place);
 // "error", with its code and parts.
 void write_error(JsonWriter& json, const Error& error);
 
@@ -63,8 +67,8 @@ template <typename Report>
 BeforeAfter before_after(const Report& report) {
   return {.nodes_before = report.nodes_before,
           .nodes_after = report.nodes_after,
-          .bytes_before = report.weights_before,
-          .bytes_after = report.weights_after};
+          .bytes_before = report.weight_bytes_before,
+          .bytes_after = report.weight_bytes_after};
 }
 std::string before_after_text(const BeforeAfter& counts);
 void write_before_after(JsonWriter& json, const BeforeAfter& counts);

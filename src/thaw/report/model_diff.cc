@@ -43,7 +43,7 @@ class Comparison {
   Comparison(const ir::Model& a, const ir::Model& b, const DiffOptions& options) : a_(a), b_(b), options_(options) {}
 
   ModelDiff run() {
-    diff_.values_compared = options_.weights;
+    diff_.weights_compared = options_.weights;
     if (options_.progress) bytes_total_ = weigh(a_).bytes;
     compare_interfaces(a_, b_, diff_);
     pair_functions();
@@ -224,7 +224,7 @@ class Comparison {
   }
 
   void compare_nodes(const ir::Node& a, const ir::Node& b, const std::string& path) {
-    ++diff_.paired_nodes;
+    ++diff_.matched_nodes;
     pairs_->b_of_a.emplace(&a, &b);
     pairs_->a_of_b.emplace(&b, &a);
     DiffItem item{node_name(a, path), DiffKind::kChanged, {}};
@@ -295,7 +295,7 @@ class Comparison {
       if (it == partners_.end() || value->is_output()) continue;
       DiffItem item{fmt::format("'{}'", value->name()), DiffKind::kChanged, {}};
       note_difference(item.differences, "declared", declared_text(value->type), declared_text(it->second->type));
-      if (!item.differences.empty()) diff_.declared.push_back(std::move(item));
+      if (!item.differences.empty()) diff_.value_info.push_back(std::move(item));
     }
     std::unordered_map<const ir::Value*, const ir::Value*> back;
     for (const auto& [a, b] : partners_) back.emplace(b, a);
@@ -304,7 +304,7 @@ class Comparison {
       if (it == back.end() || value->is_output() || it->second->type.kind != ir::Type::Kind::kNone) continue;
       DiffItem item{fmt::format("'{}'", it->second->name()), DiffKind::kChanged, {}};
       note_difference(item.differences, "declared", "none", declared_text(value->type));
-      if (!item.differences.empty()) diff_.declared.push_back(std::move(item));
+      if (!item.differences.empty()) diff_.value_info.push_back(std::move(item));
     }
   }
 
@@ -322,8 +322,8 @@ class Comparison {
       note_difference(item.differences, "inferred", type_text(x) + " " + text_a.show_known(x.shape),
                       type_text(y) + " " + text_b.show_known(y.shape));
       if (item.differences.empty()) return;
-      pairs_->inferred.emplace(it->second, diff_.inferred.size());
-      diff_.inferred.push_back(std::move(item));
+      pairs_->inferred.emplace(it->second, diff_.inferred_shapes.size());
+      diff_.inferred_shapes.push_back(std::move(item));
     };
     for (const ir::Value* input : a.inputs()) compare_value(*input);
     a.each_value([&](const ir::Value& value, const ir::Node&) { compare_value(value); });
@@ -350,11 +350,11 @@ ModelDiff diff(const ir::Model& a, const ir::Model& b, const DiffOptions& option
 
 namespace thaw {
 
-bool ModelDiff::equal_but_for_names() const {
+bool ModelDiff::equal_except_names() const {
   return header.empty() && inputs.empty() && outputs.empty() && operators.empty() && nodes.empty() && weights.empty() &&
-         declared.empty() && inferred.empty();
+         value_info.empty() && inferred_shapes.empty();
 }
 
-bool ModelDiff::equal() const { return equal_but_for_names() && renamed.empty(); }
+bool ModelDiff::equal() const { return equal_except_names() && renamed.empty(); }
 
 }  // namespace thaw

@@ -10,12 +10,12 @@ void write_differences(JsonWriter& json, const char* name, const std::vector<Dif
   json.member_array(name, layout);
   for (const Difference& difference : differences) {
     json.begin_object(kLine);
-    json.member("what", difference.what);
+    json.member("property", difference.what);
     if (difference.note.empty()) {
       json.member("a", difference.a);
       json.member("b", difference.b);
     } else {
-      json.member("note", difference.note);
+      json.member("message", difference.note);
     }
     json.end_object();
   }
@@ -50,23 +50,23 @@ std::string to_json(const ModelDiff& diff) {
   json.member("a", diff.a);
   json.member("b", diff.b);
   json.member("equal", diff.equal());
-  json.member("equal_but_for_names", diff.equal_but_for_names());
-  json.member("values_compared", diff.values_compared);
-  json.member("paired_nodes", diff.paired_nodes);
+  json.member("equal_except_names", diff.equal_except_names());
+  json.member("weights_compared", diff.weights_compared);
+  json.member("matched_nodes", diff.matched_nodes);
   report::write_differences(json, "header", diff.header, JsonWriter::Layout::kLines);
   report::write_items(json, "inputs", diff.inputs);
   report::write_items(json, "outputs", diff.outputs);
   report::write_differences(json, "operators", diff.operators, JsonWriter::Layout::kLines);
   report::write_items(json, "nodes", diff.nodes);
   report::write_items(json, "weights", diff.weights);
-  report::write_items(json, "declared", diff.declared);
-  report::write_items(json, "inferred", diff.inferred);
+  report::write_items(json, "value_info", diff.value_info);
+  report::write_items(json, "inferred_shapes", diff.inferred_shapes);
   json.member_array("renamed");
   for (const auto& [a, b] : diff.renamed) {
-    json.begin_array(JsonWriter::Layout::kLine);
-    json.value(a);
-    json.value(b);
-    json.end_array();
+    json.begin_object(JsonWriter::Layout::kLine);
+    json.member("a", a);
+    json.member("b", b);
+    json.end_object();
   }
   json.end_array();
   json.end_object();

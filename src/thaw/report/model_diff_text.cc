@@ -89,10 +89,10 @@ constexpr size_t kMostDiffItems = 20;  // of each kind, unless all are asked for
 std::string describe(const Difference& difference) { return fmt::format("{}: {}", difference.what, sides(difference)); }
 
 std::string describe(const ModelDiff& diff) {
-  const std::string_view but = diff.values_compared ? "" : " (the values of weights were not compared)";
-  const std::string nodes = counted(diff.paired_nodes, "node");
+  const std::string_view but = diff.weights_compared ? "" : " (the values of weights were not compared)";
+  const std::string nodes = counted(diff.matched_nodes, "node");
   if (diff.equal()) return fmt::format("Equal: {}{}.", nodes, but);
-  if (diff.equal_but_for_names()) return fmt::format("Equal but for names: {}{}.", nodes, but);
+  if (diff.equal_except_names()) return fmt::format("Equal but for names: {}{}.", nodes, but);
   return fmt::format("The models differ; {} in both{}.", nodes, but);
 }
 
@@ -108,8 +108,8 @@ std::string diff_text(const ModelDiff& diff, const Style& style, size_t most) {
   writer.differences("Operators", diff.operators);
   writer.items("Nodes", diff.nodes);
   writer.items("Weights", diff.weights);
-  writer.items("Declared dims", diff.declared);
-  writer.items("Inferred dims", diff.inferred);
+  writer.items("Declared dims", diff.value_info);
+  writer.items("Inferred dims", diff.inferred_shapes);
   writer.names(diff.renamed);
   writer.text += "\n" + describe(diff) + "\n";
   return writer.text;

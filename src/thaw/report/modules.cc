@@ -43,14 +43,14 @@ void sum_up_modules(const ir::Model& model, CheckReport& report) {
     const std::string name = ir::place_of(*node).node;  // as findings name it
     const auto [at, is_new] = known.try_emplace(module_of(name), modules.size());
     if (is_new) {
-      modules.push_back({.name = at->first, .comes_out = {}, .findings = {}});
+      modules.push_back({.name = at->first, .output = {}, .findings = {}});
       last.push_back(nullptr);
     }
     ModuleSummary& module = modules[at->second];
     ++module.nodes;
     if (const ir::Value* output = first_output(*node)) last[at->second] = output;
     if (const auto found = by_node.find(name); found != by_node.end()) {
-      ++module.marked;
+      ++module.nodes_with_findings;
       for (const Finding* finding : found->second)
         module.findings.push_back(fmt::format("{} {}", finding->code, describe(finding->where)));
     }
@@ -62,7 +62,7 @@ void sum_up_modules(const ir::Model& model, CheckReport& report) {
   DimText dims;
   for (size_t i = 0; i < modules.size(); ++i)
     if (last[i] != nullptr)
-      modules[i].comes_out = fmt::format("{} {}", last[i]->name(), dims.show(facts.fact(last[i]).shape));
+      modules[i].output = fmt::format("{} {}", last[i]->name(), dims.show(facts.fact(last[i]).shape));
 }
 
 }  // namespace thaw::report

@@ -20,7 +20,7 @@ void write_notes(JsonWriter& json, std::string_view name, const std::vector<Note
     json.member("where", note.where);
     json.member("message", note.message);
     if (!note.at.empty()) {
-      json.member_array("at");
+      json.member_array("values");
       for (const std::string& text : note.at) json.value(text);
       json.end_array();
     }
@@ -44,11 +44,25 @@ std::string notes_text(std::string_view heading, const std::vector<NoteView>& no
   return text;
 }
 
+void write_symbols(JsonWriter& json, const std::vector<NoteView>& notes) {
+  json.member_array("symbols");
+  for (const NoteView& note : notes) {
+    json.begin_object(JsonWriter::Layout::kLine);
+    json.member("name", note.where);
+    json.member("message", note.message);
+    json.member_array("values");
+    for (const std::string& text : note.at) json.value(text);
+    json.end_array();
+    json.end_object();
+  }
+  json.end_array();
+}
+
 void write_changes(JsonWriter& json, std::string_view name, const std::vector<Change>& changes) {
   json.member_array(name);
   for (const Change& change : changes) {
     json.begin_object();
-    json.member("kind", change.kind);
+    json.member("pass", change.kind);
     json.member("where", change.place);
     json.member("message", change.message());
     json.end_object();

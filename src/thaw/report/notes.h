@@ -29,9 +29,11 @@ struct NoteGroup {
 };
 std::vector<NoteGroup> grouped_notes(const std::vector<NoteView>& notes);
 
-// [{"code", "where", "message", "at": […]}], each on a line, without "code" and "at" where they are empty.
+// [{"code", "where", "message", "values": […]}], each on a line, without "code" and "values" where they are empty.
 void write_notes(JsonWriter& json, std::string_view name, const std::vector<NoteView>& notes);
-// [{"kind", "where", "message"}], each on lines of its own.
+// "symbols": [{"name", "message", "values": […]}]: sizes, and what each was in each trace.
+void write_symbols(JsonWriter& json, const std::vector<NoteView>& notes);
+// [{"pass", "where", "message"}], each on lines of its own.
 void write_changes(JsonWriter& json, std::string_view name, const std::vector<Change>& changes);
 // "heading (3)" and a line for each, the first dozen unless `all`, for which the verb has an option.
 std::string notes_text(std::string_view heading, const std::vector<NoteView>& notes, bool all,

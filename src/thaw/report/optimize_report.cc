@@ -37,7 +37,7 @@ std::string_view title_of(OptimizeTarget target) {
 
 std::vector<report::NoteView> untaken(const OptimizeReport& report) {
   std::vector<report::NoteView> notes;
-  for (const Finding& finding : report.untaken)
+  for (const Finding& finding : report.unsupported)
     notes.push_back({.code = finding.code,
                      .where = finding.where.node.empty() ? std::string_view("the model") : finding.where.node,
                      .message = finding.message,
@@ -47,7 +47,7 @@ std::vector<report::NoteView> untaken(const OptimizeReport& report) {
 
 void write_moved(JsonWriter& json, std::string_view when, const MovedBytes& moved) {
   json.member(fmt::format("bytes_moved_{}", when), moved.bytes);
-  json.member(fmt::format("nodes_not_counted_{}", when), static_cast<int64_t>(moved.unknown));
+  json.member(fmt::format("nodes_without_bytes_moved_{}", when), static_cast<int64_t>(moved.unknown));
 }
 
 std::string moved_text(const OptimizeReport& report) {
@@ -60,7 +60,7 @@ std::string moved_text(const OptimizeReport& report) {
 
 std::vector<report::NoteView> left_out(const OptimizeReport& report) {
   std::vector<report::NoteView> notes;
-  for (const Change& change : report.left_out)
+  for (const Change& change : report.rejected_passes)
     notes.push_back({.code = {}, .where = change.kind, .message = change.why, .at = {}});
   return notes;
 }
@@ -68,7 +68,7 @@ std::vector<report::NoteView> left_out(const OptimizeReport& report) {
 // Why nothing was written, and what to do.
 std::string unwritten_text(const OptimizeReport& report) {
   constexpr std::string_view kNothing = "nothing was written";
-  if (!report.modified() || report.as_written.is_refused()) return fmt::format("{}\n", kNothing);
+  if (!report.modified() || report.load_check.has_failed()) return fmt::format("{}\n", kNothing);
   if (confirm::all_agree(report.checks))
     return fmt::format("{}: give what runs with --input or --values, or --no-check to write it unproven\n", kNothing);
   if (report.passes.empty())
@@ -87,17 +87,18 @@ std::string to_json(const OptimizeReport& report) {
   report::begin_report(json);
   json.member("model", report.model);
   report::write_output_member(json, report.files);
+  json.member("accepted", report.accepted());
   report::write_before_after(json, report::before_after(report));
   if (report.moved_before) write_moved(json, "before", *report.moved_before);
   if (report.moved_after) write_moved(json, "after", *report.moved_after);
   report::write_changes(json, "changed", report.changed);
-  report::write_changes(json, "left", report.left);
-  report::write_changes(json, "left_out", report.left_out);
-  json.member("replaceable_weights", static_cast<int64_t>(report.replaceable_weights));
-  report::write_checks(json, "sizes", report.checks);
-  report::write_uncompared(json, report.uncompared);
-  report::write_findings(json, report.untaken);
-  report::write_as_written(json, report.as_written);
+  report::write_changes(json, "missed", report.missed);
+  report::write_changes(json, "rejected_passes", report.rejected_passes);
+  json.member("overridable_initializers", static_cast<int64_t>(report.overridable_initializers));
+  report::write_checks(json, report.checks);
+  report::write_uncompared(json, report.not_compared);
+  report::write_findings(json, report.unsupported);
+  report::write_as_written(json, report.load_check);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -111,17 +112,19 @@ std::string to_text(const OptimizeReport& report, const TextOptions& how) {
     text +=
         how.all ? report::notes_text("changed", notes, true) : report::groups_text("changed", notes, false, "--all");
   }
-  if (how.explain && !report.left.empty()) text += report::notes_text("not fused", report::reasons(report.left), true);
-  if (!report.left_out.empty()) text += report::notes_text("passes left out", left_out(report), true);
-  if (report.replaceable_weights > 0) text += rewrite::describe_replaceable(report.replaceable_weights) + "\n";
+  if (how.explain && !report.missed.empty())
+    text += report::notes_text("not fused", report::reasons(report.missed), true);
+  if (!report.rejected_passes.empty()) text += report::notes_text("passes left out", left_out(report), true);
+  if (report.overridable_initializers > 0)
+    text += rewrite::describe_replaceable(report.overridable_initializers) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
-  text += report::uncompared_text(report.uncompared);
-  if (!report.untaken.empty())
+  text += report::uncompared_text(report.not_compared);
+  if (!report.unsupported.empty())
     text +=
         report::notes_text(std::string(title_of(report.target)) + " does not take", untaken(report), how.all, "--all");
   else if (report.target == OptimizeTarget::kDirectml)
     text += "DirectML takes all of it\n";
-  text += report::as_written_text(report.as_written);
+  text += report::as_written_text(report.load_check);
   if (!report.files.empty()) return text + report::written_text(report.files);
   if (report.accepted()) return text + "dry run; nothing was written\n";
   return text + unwritten_text(report);
@@ -135,12 +138,12 @@ std::string to_html(const OptimizeReport& report) {
                report::word_of_result(report.accepted(), report.files),
                fmt::format("{} became {}.", report::counted(report.nodes_before, "node"), report.nodes_after));
   report::add_before_after(page, report::before_after(report));
-  report::add_as_written(page, report.as_written);
+  report::add_as_written(page, report.load_check);
   report::add_notes(page, "Changed", changes_by_kind(report, false));
-  report::add_notes(page, "Not fused", report::reasons(report.left));
+  report::add_notes(page, "Not fused", report::reasons(report.missed));
   report::add_notes(page, "Passes left out", left_out(report));
   report::add_notes(page, std::string(title_of(report.target)) + " does not take", untaken(report));
-  report::add_checked(page, report.checks, report.uncompared);
+  report::add_checked(page, report.checks, report.not_compared);
   return page.finish();
 }
 

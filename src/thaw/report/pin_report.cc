@@ -18,26 +18,26 @@ using report::HtmlPage;
 using report::JsonWriter;
 using report::Outcome;
 
-void write_pinned(JsonWriter& json, const PinReport& report) {
+void write_pinned(JsonWriter& json, const PinReport& report, bool is_written) {
   json.begin_object();
-  json.member("output", report.output);
-  report::write_map(json, "dims", report.sizes);
+  report::write_output_member(json, is_written ? report.output : std::string());
+  report::write_map(json, "sizes", report.sizes);
   json.member("nodes_before", static_cast<int64_t>(report.nodes_before));
   json.member("nodes_after", static_cast<int64_t>(report.nodes_after));
   report::write_changes(json, "changed", report.changed);
-  json.member_array("open");
-  for (const OpenSize& open : report.open) {
+  json.member_array("dynamic_axes");
+  for (const DynamicAxis& open : report.dynamic_axes) {
     json.begin_object();
     json.member("tensor", open.tensor);
     json.member("axis", static_cast<int64_t>(open.axis));
     json.member("size", open.size);
-    json.member("why", open.why);
+    json.member("message", open.why);
     json.end_object();
   }
   json.end_array();
-  report::write_checks(json, "sizes", report.checks);
-  report::write_uncompared(json, report.uncompared);
-  if (report.default_weights > 0) json.member("default_weights", report.default_weights);
+  report::write_checks(json, report.checks);
+  report::write_uncompared(json, report.not_compared);
+  json.member("overridable_initializers", report.overridable_initializers);
   json.end_object();
 }
 
@@ -48,33 +48,35 @@ std::string pinned_text(const PinReport& report, bool is_one_of_several) {
   std::vector<Note> pinned, open;
   for (const Change& change : report.changed)
     if (change.kind.starts_with("pin")) pinned.push_back({change.place, change.message(), {}});
-  for (const OpenSize& size : report.open)
+  for (const DynamicAxis& size : report.dynamic_axes)
     open.push_back({fmt::format("{} axis {}{}", size.tensor, size.axis, size.size.empty() ? "" : " = " + size.size),
                     size.why,
                     {}});
   text += report::notes_text("pinned", report::views(pinned), true);
   text += open.empty() ? "every size is a number\n" : report::notes_text("no number", report::views(open), true);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
-  return text + report::uncompared_text(report.uncompared) + rewrite::describe_taken_weights(report.default_weights);
+  return text + report::uncompared_text(report.not_compared) +
+         rewrite::describe_taken_weights(report.overridable_initializers);
 }
 
 void add_pinned(HtmlPage& page, const PinReport& report) {
   page.sentence(fmt::format("{} became {}.", report::counted(report.nodes_before, "node"), report.nodes_after));
   report::add_notes(page, "Changed", report::views(report.changed));
   std::vector<std::vector<HtmlCell>> rows;
-  for (const OpenSize& open : report.open)
+  for (const DynamicAxis& open : report.dynamic_axes)
     rows.push_back({HtmlCell::code(open.tensor), HtmlCell::count(static_cast<uint64_t>(open.axis)),
                     HtmlCell::code(open.size), HtmlCell::text(open.why)});
   if (!rows.empty()) {
     page.heading("No number");
     page.table({"tensor", "axis", "size", "why"}, rows);
   }
-  report::add_checked(page, report.checks, report.uncompared);
-  if (report.default_weights > 0) page.sentence(rewrite::describe_taken_weights(report.default_weights));
+  report::add_checked(page, report.checks, report.not_compared);
+  if (report.overridable_initializers > 0)
+    page.sentence(rewrite::describe_taken_weights(report.overridable_initializers));
 }
 
 PinnedModels as_one_of_one(const PinReport& report) {
-  return {.model = report.model, .files = report.files, .as_written = report.as_written, .reports = {report}};
+  return {.model = report.model, .files = report.files, .load_check = report.load_check, .reports = {report}};
 }
 
 }  // namespace
@@ -84,11 +86,11 @@ std::string to_json(const PinnedModels& pinned) {
   JsonWriter json(text);
   report::begin_report(json);
   json.member("model", pinned.model);
-  json.member("written", !pinned.files.empty());
-  json.member_array("pinned");
-  for (const PinReport& report : pinned.reports) write_pinned(json, report);
+  json.member("accepted", pinned.accepted());
+  json.member_array("models");
+  for (const PinReport& report : pinned.reports) write_pinned(json, report, !pinned.files.empty());
   json.end_array();
-  report::write_as_written(json, pinned.as_written);
+  report::write_as_written(json, pinned.load_check);
   report::write_files_member(json, pinned.files);
   json.end_object();
   return text + "\n";
@@ -97,7 +99,7 @@ std::string to_json(const PinnedModels& pinned) {
 std::string to_text(const PinnedModels& pinned, const TextOptions&) {
   std::string text;
   for (const PinReport& report : pinned.reports) text += pinned_text(report, pinned.reports.size() > 1);
-  text += report::as_written_text(pinned.as_written);
+  text += report::as_written_text(pinned.load_check);
   if (!pinned.accepted()) return text + "nothing was written\n";
   return text + report::written_text(pinned.files);
 }
@@ -107,7 +109,7 @@ std::string to_html(const PinnedModels& pinned) {
   page.verdict(pinned.accepted() ? Outcome::kGood : Outcome::kBad,
                report::word_of_result(pinned.accepted(), pinned.files),
                fmt::format("{} for chosen sizes.", report::counted(pinned.reports.size(), "model")));
-  report::add_as_written(page, pinned.as_written);
+  report::add_as_written(page, pinned.load_check);
   for (const PinReport& report : pinned.reports) {
     if (pinned.reports.size() > 1) page.heading(report.output);
     add_pinned(page, report);

@@ -11,19 +11,19 @@ namespace {
 // What was seen where nothing differs.
 std::string found(const confirm::RunCheck& check) {
   if (check.elements == 0) return "nothing but shapes, no output has elements";
-  return fmt::format("largest difference {:.3g} of {:.3g}", check.max_abs, check.largest);
+  return fmt::format("largest difference {:.3g} of {:.3g}", check.max_abs_diff, check.max_abs_expected);
 }
 
 }  // namespace
 
-void write_checks(JsonWriter& json, std::string_view place, const std::vector<confirm::RunCheck>& checks) {
-  json.member_array("checked");
+void write_checks(JsonWriter& json, const std::vector<confirm::RunCheck>& checks) {
+  json.member_array("checks");
   for (const confirm::RunCheck& check : checks) {
     json.begin_object(JsonWriter::Layout::kLine);
-    json.member(place, check.name);
+    json.member("case", check.name);
     write_map(json, "inputs", check.inputs);
-    json.member("max_abs", check.max_abs);
-    json.member("largest", check.largest);
+    json.member("max_abs_diff", check.max_abs_diff);
+    json.member("max_abs_expected", check.max_abs_expected);
     json.member("elements", check.elements);
     json.member("agrees", check.agrees);
     json.optional_member("message", check.message);
@@ -47,7 +47,7 @@ std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::strin
 }
 
 void write_uncompared(JsonWriter& json, const std::vector<std::string>& reasons) {
-  write_texts(json, "uncompared", reasons);
+  write_texts(json, "not_compared", reasons);
 }
 
 std::string uncompared_text(const std::vector<std::string>& reasons) {
@@ -61,8 +61,8 @@ void add_checks(HtmlPage& page, const std::string& place, const std::vector<conf
   for (const confirm::RunCheck& check : checks) {
     std::vector<std::string> inputs;
     for (const auto& [name, type] : check.inputs) inputs.push_back(fmt::format("{} {}", name, type));
-    rows.push_back({HtmlCell::code(check.name), HtmlCell::list(inputs), HtmlCell::number(check.max_abs),
-                    HtmlCell::number(check.largest), HtmlCell::count(check.elements),
+    rows.push_back({HtmlCell::code(check.name), HtmlCell::list(inputs), HtmlCell::number(check.max_abs_diff),
+                    HtmlCell::number(check.max_abs_expected), HtmlCell::count(check.elements),
                     check.agrees ? HtmlCell::verdict(Outcome::kGood, check.elements > 0 ? "agrees" : "agrees in shapes")
                                  : HtmlCell::verdict(Outcome::kBad, "differs: " + check.message)});
   }
@@ -70,11 +70,11 @@ void add_checks(HtmlPage& page, const std::string& place, const std::vector<conf
 }
 
 void add_checked(HtmlPage& page, const std::vector<confirm::RunCheck>& checks,
-                 const std::vector<std::string>& uncompared) {
+                 const std::vector<std::string>& not_compared) {
   page.heading("Checked");
-  if (checks.empty() && uncompared.empty()) page.sentence("The result was not run beside the model.");
+  if (checks.empty() && not_compared.empty()) page.sentence("The result was not run beside the model.");
   if (!checks.empty()) add_checks(page, "sizes", checks);
-  for (const std::string& reason : uncompared) page.sentence("Not compared: " + reason);
+  for (const std::string& reason : not_compared) page.sentence("Not compared: " + reason);
 }
 
 }  // namespace thaw::report

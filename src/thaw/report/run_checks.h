@@ -11,19 +11,19 @@
 
 namespace thaw::report {
 
-// [{"trace", "inputs": {name: type}, "max_abs", "largest", "elements", "agrees", "message"}]; `place` is what a check's name is
-// called. A difference that cannot be told is null.
-void write_checks(JsonWriter& json, std::string_view place, const std::vector<confirm::RunCheck>& checks);
+// "checks": [{"case", "inputs": {name: type}, "max_abs_diff", "max_abs_expected", "elements", "agrees", "message"}]. A difference
+// that cannot be computed is null.
+void write_checks(JsonWriter& json, const std::vector<confirm::RunCheck>& checks);
 // A line each: "agrees with NAME: largest difference 4e-06 of 12.3, with pixel_values float32[660,1536]". `agrees` and
 // `differs` are the words before the name; after a name that differs stands the message.
 std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::string_view agrees,
                         std::string_view differs);
-// What was not compared, and why: "uncompared": […], and a line each.
+// What was not compared, and why: "not_compared": […], and a line each.
 void write_uncompared(JsonWriter& json, const std::vector<std::string>& reasons);
 std::string uncompared_text(const std::vector<std::string>& reasons);
 // Under a heading: the runs beside the model, and what could not be compared.
 void add_checked(HtmlPage& page, const std::vector<confirm::RunCheck>& checks,
-                 const std::vector<std::string>& uncompared);
+                 const std::vector<std::string>& not_compared);
 void add_checks(HtmlPage& page, const std::string& place, const std::vector<confirm::RunCheck>& checks);
 
 }  // namespace thaw::report

@@ -27,7 +27,7 @@ void write_summary(JsonWriter& json, const std::string& name, const Array& array
 }
 
 double per_second(const Generated& made) {
-  const double rest = made.seconds - made.seconds_to_first;
+  const double rest = made.seconds - made.seconds_to_first_token;
   return made.tokens.size() < 2 || rest <= 0 ? 0 : static_cast<double>(made.tokens.size() - 1) / rest;
 }
 
@@ -73,7 +73,7 @@ std::string to_json(const RunReport& report) {
   json.end_array();
   if (!report.sizes.empty()) report::write_map(json, "sizes", report.sizes);
   json.member("seconds", report.seconds);
-  json.optional_member("written", report.output);
+  report::write_output_member(json, report.output);
   report::write_texts(json, "warnings", report.warnings);
   json.end_object();
   return text + "\n";
@@ -83,11 +83,10 @@ std::string to_json(const RunReport& report) {
 std::string to_text(const Generated& made, const TextOptions&) {
   std::string text =
       fmt::format("{} after {} of the prompt, the first in {:.2f} s", report::counted(made.tokens.size(), "token"),
-                  made.prompt_tokens, made.seconds_to_first);
+                  made.prompt_tokens, made.seconds_to_first_token);
   if (const double rate = per_second(made); rate > 0) text += fmt::format(", then {:.1f} a second", rate);
-  if (made.recorded_seconds > 0)
-    text += fmt::format("; {:.3f} of the recording's {:.1f} s", made.seconds / made.recorded_seconds,
-                        made.recorded_seconds);
+  if (made.audio_seconds > 0)
+    text += fmt::format("; {:.3f} of the recording's {:.1f} s", made.seconds / made.audio_seconds, made.audio_seconds);
   if (!made.has_ended) text += "; stopped by --max-new-tokens";
   return text + "\n";
 }
@@ -100,12 +99,12 @@ std::string to_json(const Generated& made) {
   json.member_array("tokens");
   for (const int64_t token : made.tokens) json.value(token);
   json.end_array();
-  json.member("has_ended", made.has_ended);
+  json.member("finish_reason", made.has_ended ? "stop" : "length");
   json.member("prompt_tokens", made.prompt_tokens);
   json.member("seconds", made.seconds);
-  json.member("seconds_to_first", made.seconds_to_first);
+  json.member("seconds_to_first_token", made.seconds_to_first_token);
   json.member("tokens_per_second", per_second(made));
-  if (made.recorded_seconds > 0) json.member("real_time_factor", made.seconds / made.recorded_seconds);
+  if (made.audio_seconds > 0) json.member("real_time_factor", made.seconds / made.audio_seconds);
   json.end_object();
   return text + "\n";
 }

@@ -113,8 +113,8 @@ void write_invocation(JsonWriter& json, const CheckSettings& settings, bool is_s
   json.end_array();
   json.member_object("properties");
   json.optional_member("settingsFile", settings.file);
-  write_texts(json, "obeyed", settings.obeyed);
-  write_texts(json, "notObeyed", settings.not_obeyed);
+  write_texts(json, "applied", settings.applied);
+  write_texts(json, "ignored", settings.ignored);
   json.end_object();
   json.end_object();
   json.end_array();
@@ -137,7 +137,7 @@ void write_result(JsonWriter& json, const Result& result, const Artifact& artifa
   std::string message = fmt::format("{}: {}", describe(finding.where), finding.message);
   if (!finding.source.empty()) message += fmt::format("; comes from {}", finding.source);
   for (const auto& [name, body] : finding.details) message += fmt::format("; {}: {}", name, body);
-  if (!finding.happens.empty()) message += fmt::format("; {}", finding.happens);
+  if (!finding.consequence.empty()) message += fmt::format("; {}", finding.consequence);
   if (!finding.fix.empty()) message += fmt::format("; fix: {}", finding.fix);
   for (const std::string& command : finding.commands) message += fmt::format("; help: {}", command);
   write_text(json, "message", printable(message));
@@ -175,12 +175,12 @@ std::string findings_sarif(std::span<const CheckedModel> models, const CheckSett
   std::unordered_map<std::string_view, size_t> rule_index;
   bool any_turned_off = false, all_checked = true;
   for (const CheckedModel& model : models) {
-    for (const std::vector<Finding>* findings : {&model.findings, &model.turned_off})
+    for (const std::vector<Finding>* findings : {&model.findings, &model.suppressed})
       for (const size_t i : by_severity(*findings)) {
         const Finding& finding = (*findings)[i];
         if (rule_index.emplace(finding.code, rules.size()).second) rules.push_back(&finding);
       }
-    any_turned_off |= !model.turned_off.empty();
+    any_turned_off |= !model.suppressed.empty();
     all_checked &= model.is_checked;
   }
   std::string text;
@@ -227,12 +227,12 @@ std::string findings_sarif(std::span<const CheckedModel> models, const CheckSett
   for (size_t k = 0; k < models.size(); ++k) {
     const Artifact artifact{uri_of(models[k].path), k};
     std::unordered_map<uint64_t, int> seen;
-    for (const std::vector<Finding>* findings : {&models[k].findings, &models[k].turned_off})
+    for (const std::vector<Finding>* findings : {&models[k].findings, &models[k].suppressed})
       for (const size_t i : by_severity(*findings)) {
         const Finding& finding = (*findings)[i];
         const Result result{.finding = finding,
                             .rule = rule_index.at(finding.code),
-                            .is_turned_off = findings == &models[k].turned_off};
+                            .is_turned_off = findings == &models[k].suppressed};
         write_result(json, result, artifact, settings, any_turned_off, seen);
       }
   }

@@ -93,17 +93,17 @@ class Page {
     page_.sentence(
         fmt::format("Each node is converted alone, and the model's outputs are held against those of the model as it "
                     "was. Weights: {} bytes.",
-                    grouped(report_.weights)));
-    if (!report_.fed.empty())
+                    grouped(report_.weight_bytes)));
+    if (!report_.preprocessing.empty())
       page_.sentence(fmt::format("Of its files inputs were made as thaw inputs makes them: {}.",
-                                 printable(fmt::format("{}", fmt::join(report_.fed, " ")))));
+                                 printable(fmt::format("{}", fmt::join(report_.preprocessing, " ")))));
     std::vector<std::vector<HtmlCell>> rows;
-    for (size_t p = 0; p < report_.all_in.size(); ++p) {
-      const Figures& all = report_.all_in[p];
+    for (size_t p = 0; p < report_.uniform_errors.size(); ++p) {
+      const Figures& all = report_.uniform_errors[p];
       if (all.empty()) continue;
       std::vector<HtmlCell> row{HtmlCell::text(name_of(p))};
       for (const ErrorMetric metric : kMetrics) row.push_back(HtmlCell::number(measuring::mean_figure(all, metric)));
-      row.push_back(saves(report_.all_bytes[p]));
+      row.push_back(saves(report_.uniform_bytes_saved[p]));
       rows.push_back(std::move(row));
     }
     if (rows.empty()) return;
@@ -192,10 +192,11 @@ class Page {
     }
     for (const MixedPlan& best : measuring::frontier(report_, kPointsOfFrontier))
       json["frontier"].push_back(point("a plan", best.bytes, {best.predicted}));
-    for (size_t p = 0; p < report_.all_in.size(); ++p)
-      if (!report_.all_in[p].empty())
+    for (size_t p = 0; p < report_.uniform_errors.size(); ++p)
+      if (!report_.uniform_errors[p].empty())
         json["all"].push_back(point(fmt::format("all {}", name_of(p)),
-                                    report_.weights - static_cast<uint64_t>(report_.all_bytes[p]), report_.all_in[p]));
+                                    report_.weight_bytes - static_cast<uint64_t>(report_.uniform_bytes_saved[p]),
+                                    report_.uniform_errors[p]));
     const auto add_plan = [&](Json chosen, bool is_measured) {
       chosen["is_measured"] = is_measured;
       json["plan"].push_back(std::move(chosen));

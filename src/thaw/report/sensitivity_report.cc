@@ -51,10 +51,11 @@ std::string worst_text(const SensitivityReport& report, size_t precision) {
   }
   std::string text = fmt::format("{}: the worst of {}\n{}", quantizing::name_of(report.precisions[precision].to),
                                  order.size(), table.text());
-  if (precision < report.all_in.size() && !report.all_in[precision].empty())
-    text += fmt::format("  all of them: {}, {} saved\n",
-                        figure_text(measuring::mean_figure(report.all_in[precision], report.metric), report.metric),
-                        bytes_text(static_cast<double>(report.all_bytes[precision])));
+  if (precision < report.uniform_errors.size() && !report.uniform_errors[precision].empty())
+    text +=
+        fmt::format("  all of them: {}, {} saved\n",
+                    figure_text(measuring::mean_figure(report.uniform_errors[precision], report.metric), report.metric),
+                    bytes_text(static_cast<double>(report.uniform_bytes_saved[precision])));
   return text;
 }
 
@@ -103,23 +104,26 @@ std::string to_json(const PlanReport& plan, const SensitivityReport& report) {
   std::string text;
   JsonWriter json(text);
   report::begin_report(json);
-  json.member("output", plan.output);
+  report::write_output_member(json, plan.output);
   const auto add = [&](std::string_view name, uint64_t bytes, const std::vector<ErrorFigures>& figures) {
     json.member_object(name);
-    json.member("bytes", bytes);
+    json.member("weight_bytes", bytes);
     for (const ErrorMetric metric : {ErrorMetric::kMse, ErrorMetric::kCosine, ErrorMetric::kKl, ErrorMetric::kSqnr})
-      json.member(measuring::word_of(metric), measuring::mean_figure(figures, metric));
+      json.member(measuring::key_of(metric), measuring::mean_figure(figures, metric));
     json.end_object();
   };
   add("predicted", plan.plan.bytes, {plan.plan.predicted});
   if (plan.measured) add("measured", plan.measured->bytes, plan.measured->figures);
-  json.optional_member("warning", plan.warning);
-  json.member_object("units");
-  for (size_t unit = 0; unit < report.units.size(); ++unit)
-    json.member(report.units[unit].name, plan.plan.precisions[unit]
-                                             ? quantizing::name_of(report.precisions[*plan.plan.precisions[unit]].to)
-                                             : "keep");
-  json.end_object();
+  report::write_texts(json, "warnings", plan.warning.empty() ? std::vector<std::string>() : std::vector{plan.warning});
+  json.member_array("units");
+  for (size_t unit = 0; unit < report.units.size(); ++unit) {
+    const std::optional<size_t>& precision = plan.plan.precisions[unit];
+    json.begin_object(JsonWriter::Layout::kLine);
+    json.member("name", report.units[unit].name);
+    json.member("to", precision ? quantizing::name_of(report.precisions[*precision].to) : "keep");
+    json.end_object();
+  }
+  json.end_array();
   json.end_object();
   return text + "\n";
 }

@@ -31,21 +31,21 @@ std::string to_json(const SplitReport& report) {
   JsonWriter json(text);
   report::begin_report(json);
   json.member("model", report.model);
-  json.member("written", !report.files.empty());
+  json.member("accepted", report.accepted());
   json.member_array("parts");
   for (const SplitPart& part : report.parts) {
     json.begin_object();
     write_names(json, "inputs", part.inputs);
     write_names(json, "outputs", part.outputs);
     json.member("nodes", part.nodes);
-    json.member("weights", part.weights);
+    json.member("weight_bytes", part.weight_bytes);
     json.end_object();
   }
   json.end_array();
-  write_names(json, "carried", report.carried);
-  report::write_checks(json, "sizes", report.checks);
-  report::write_uncompared(json, report.uncompared);
-  report::write_as_written(json, report.as_written);
+  write_names(json, "crossing_tensors", report.crossing_tensors);
+  report::write_checks(json, report.checks);
+  report::write_uncompared(json, report.not_compared);
+  report::write_as_written(json, report.load_check);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -55,16 +55,17 @@ std::string to_text(const SplitReport& report, const TextOptions&) {
   std::string text;
   for (size_t i = 0; i < report.parts.size(); ++i) {
     const SplitPart& part = report.parts[i];
-    text += report::printable(fmt::format("part {}: {}, {} of weights; {} -> {}", i + 1,
-                                          report::counted(part.nodes, "node"), report::megabytes_text(part.weights),
-                                          fmt::join(part.inputs, ", "), fmt::join(part.outputs, ", "))) +
-            "\n";
+    text +=
+        report::printable(fmt::format("part {}: {}, {} of weights; {} -> {}", i + 1,
+                                      report::counted(part.nodes, "node"), report::megabytes_text(part.weight_bytes),
+                                      fmt::join(part.inputs, ", "), fmt::join(part.outputs, ", "))) +
+        "\n";
   }
-  if (!report.carried.empty())
-    text += report::printable(fmt::format("passes cuts too: {}", fmt::join(report.carried, ", "))) + "\n";
+  if (!report.crossing_tensors.empty())
+    text += report::printable(fmt::format("passes cuts too: {}", fmt::join(report.crossing_tensors, ", "))) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
-  text += report::uncompared_text(report.uncompared);
-  text += report::as_written_text(report.as_written);
+  text += report::uncompared_text(report.not_compared);
+  text += report::as_written_text(report.load_check);
   return text + (report.accepted() ? report::written_text(report.files) : "nothing was written\n");
 }
 
@@ -73,16 +74,17 @@ std::string to_html(const SplitReport& report) {
   page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad,
                report::word_of_result(report.accepted(), report.files),
                fmt::format("{} that run one after the other.", report::counted(report.parts.size(), "part")));
-  report::add_as_written(page, report.as_written);
+  report::add_as_written(page, report.load_check);
   std::vector<std::vector<HtmlCell>> rows;
   for (size_t i = 0; i < report.parts.size(); ++i) {
     const SplitPart& part = report.parts[i];
-    rows.push_back({HtmlCell::count(i + 1), HtmlCell::count(part.nodes), HtmlCell::count(part.weights),
+    rows.push_back({HtmlCell::count(i + 1), HtmlCell::count(part.nodes), HtmlCell::count(part.weight_bytes),
                     HtmlCell::list(part.inputs), HtmlCell::list(part.outputs)});
   }
   page.table({"part", "nodes", "weights, bytes", "inputs", "outputs"}, rows);
-  if (!report.carried.empty()) page.sentence(fmt::format("Passes cuts too: {}.", fmt::join(report.carried, ", ")));
-  report::add_checked(page, report.checks, report.uncompared);
+  if (!report.crossing_tensors.empty())
+    page.sentence(fmt::format("Passes cuts too: {}.", fmt::join(report.crossing_tensors, ", ")));
+  report::add_checked(page, report.checks, report.not_compared);
   return page.finish();
 }
 
@@ -100,11 +102,13 @@ std::string to_json(const std::vector<CutPoint>& points, const std::string& mode
     json.key("bytes");
     if (point.bytes.empty()) {
       json.null();
+    } else if (point.bytes.find_first_not_of("0123456789") == std::string::npos) {
+      json.raw(point.bytes);
     } else {
       json.value(point.bytes);
     }
-    json.member("weights_before", point.weights_before);
-    json.member("flops_before", point.flops_before);
+    json.member("weight_share_before", point.weight_share_before);
+    json.member("flops_share_before", point.flops_share_before);
     json.end_object();
   }
   json.end_array();
@@ -117,8 +121,9 @@ std::string to_text(const std::vector<CutPoint>& points) {
   report::Table table(72);
   table.add({"weights before", "operations before", "bytes that pass", "--at"});
   for (const CutPoint& point : points)
-    table.add({fmt::format("{:.0f} %", point.weights_before * 100), fmt::format("{:.0f} %", point.flops_before * 100),
-               point.bytes.empty() ? "not known" : point.bytes, fmt::format("{}", fmt::join(point.tensors, ","))});
+    table.add({fmt::format("{:.0f} %", point.weight_share_before * 100),
+               fmt::format("{:.0f} %", point.flops_share_before * 100), point.bytes.empty() ? "not known" : point.bytes,
+               fmt::format("{}", fmt::join(point.tensors, ","))});
   return "places where few numbers pass:\n" + table.text();
 }
 

@@ -66,14 +66,14 @@ std::string padded(const std::string& text, size_t width) {
 }
 
 struct OutputRow {
-  std::string output, type, max_abs, max_rel, cosine;
+  std::string output, type, max_abs_diff, max_rel_diff, cosine;
 };
 
 OutputRow row_of(const OutputResult& output) {
   OutputRow row{report::printable(output.name), output.actual, "-", "-", "-"};
   if (output.comparison.comparable) {
-    row.max_abs = fmt::format("{:.3g}", output.comparison.max_abs);
-    row.max_rel = fmt::format("{:.3g}", output.comparison.max_rel);
+    row.max_abs_diff = fmt::format("{:.3g}", output.comparison.max_abs_diff);
+    row.max_rel_diff = fmt::format("{:.3g}", output.comparison.max_rel_diff);
     row.cosine = fmt::format("{:.8f}", output.comparison.cosine);
   }
   return row;
@@ -88,10 +88,10 @@ void add_verified(std::string& text, const PointResult& point, size_t output_wid
   for (const OutputResult& output : point.outputs) {
     const OutputRow row = row_of(output);
     text += fmt::format("  {}  {}  {:>9}  {:>9}  {:>11}", padded(row.output, output_width),
-                        padded(row.type, type_width), row.max_abs, row.max_rel, row.cosine);
-    text += output.comparison.passed ? "" : "  " + style(Style::Look::kRed, "differs");
+                        padded(row.type, type_width), row.max_abs_diff, row.max_rel_diff, row.cosine);
+    text += output.comparison.agrees ? "" : "  " + style(Style::Look::kRed, "differs");
     text += "\n";
-    if (!output.comparison.passed) text += "    " + report::printable(output.comparison.reason) + "\n";
+    if (!output.comparison.agrees) text += "    " + report::printable(output.comparison.reason) + "\n";
   }
 }
 
@@ -103,11 +103,11 @@ std::string worst_output(const VerifyReport& report) {
     for (const OutputResult& output : point.outputs) {
       if (!output.comparison.comparable) continue;
       lowest_cosine = std::min(lowest_cosine, output.comparison.cosine);
-      if (worst == nullptr || output.comparison.max_abs > worst->comparison.max_abs) worst = &output;
+      if (worst == nullptr || output.comparison.max_abs_diff > worst->comparison.max_abs_diff) worst = &output;
     }
   }
   if (worst == nullptr) return {};
-  return fmt::format("; worst max abs {:.3g} ('{}'), lowest cosine {:.8f}", worst->comparison.max_abs,
+  return fmt::format("; worst max abs {:.3g} ('{}'), lowest cosine {:.8f}", worst->comparison.max_abs_diff,
                      report::printable(worst->name), lowest_cosine);
 }
 
@@ -115,12 +115,12 @@ void write_output_result(JsonWriter& json, const OutputResult& output) {
   const Comparison& comparison = output.comparison;
   json.begin_object(JsonWriter::Layout::kLine);
   json.member("name", output.name);
-  json.member("passed", comparison.passed);
+  json.member("agrees", comparison.agrees);
   json.optional_member("type", output.actual);
   json.optional_member("expected_type", output.expected == output.actual ? "" : output.expected);
-  json.optional_member("reason", comparison.reason);
-  for (const auto& [key, value] : {std::pair<const char*, double>{"max_abs", comparison.max_abs},
-                                   {"max_rel", comparison.max_rel},
+  json.optional_member("message", comparison.reason);
+  for (const auto& [key, value] : {std::pair<const char*, double>{"max_abs_diff", comparison.max_abs_diff},
+                                   {"max_rel_diff", comparison.max_rel_diff},
                                    {"cosine", comparison.cosine}}) {
     json.key(key);
     if (comparison.comparable) {
@@ -130,10 +130,10 @@ void write_output_result(JsonWriter& json, const OutputResult& output) {
     }
   }
   json.member("elements", comparison.elements);
-  json.member("outside", comparison.outside);
+  json.member("outside_tolerance", comparison.outside_tolerance);
   json.member("not_finite", comparison.not_finite);
-  json.member_array("worst");
-  for (const int64_t index : comparison.worst) json.value(index);
+  json.member_array("worst_index");
+  for (const int64_t index : comparison.worst_index) json.value(index);
   json.end_array();
   json.end_object();
 }
@@ -154,7 +154,7 @@ std::string sizes_at(const PointResult& point) {
 std::optional<double> worst_at(const PointResult& point) {
   std::optional<double> worst;
   for (const OutputResult& output : point.outputs)
-    if (output.comparison.comparable) worst = std::max(worst.value_or(0), output.comparison.max_abs);
+    if (output.comparison.comparable) worst = std::max(worst.value_or(0), output.comparison.max_abs_diff);
   return worst;
 }
 
@@ -267,7 +267,7 @@ std::string to_json(const VerifyReport& report) {
   report::begin_report(json);
   json.member("model", report.model);
   json.member("reference", report.reference);
-  json.member("passed", report.accepted());
+  json.member("accepted", report.accepted());
   json.member_array("points");
   for (const PointResult& point : report.points) {
     json.begin_object();
@@ -308,10 +308,10 @@ std::string to_html(const VerifyReport& report) {
       const Comparison& figures = output.comparison;
       std::vector<HtmlCell> row{
           HtmlCell::text(sizes_at(point)),
-          HtmlCell::verdict(figures.passed ? Outcome::kGood : Outcome::kBad, figures.passed ? "agrees" : "differs"),
+          HtmlCell::verdict(figures.agrees ? Outcome::kGood : Outcome::kBad, figures.agrees ? "agrees" : "differs"),
           HtmlCell::code(fmt::format("{} {}", output.name, output.actual))};
       if (figures.comparable)
-        for (const double figure : {figures.max_abs, figures.max_rel, figures.cosine})
+        for (const double figure : {figures.max_abs_diff, figures.max_rel_diff, figures.cosine})
           row.push_back(HtmlCell::number(figure));
       else
         row.insert(row.end(), 3, HtmlCell::text(""));

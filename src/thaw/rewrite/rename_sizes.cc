@@ -77,7 +77,8 @@ class Renamer {
       }
     });
     for (auto& [key, text] : model_.metadata_props)
-      if (key == infer::kDomainKey || key == infer::kStatedSizesKey) text = renamed_entries(text);
+      if (key == infer::kStatedSizesKey || key == infer::kValidSizesKey || key == infer::kOldValidSizesKey)
+        text = renamed_entries(text);
   }
 
   // Names of sizes that stay, and of what only running the model tells.

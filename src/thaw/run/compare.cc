@@ -70,8 +70,9 @@ class Totals {
     actual_norm_ += actual * actual;
     expected_norm_ += expected * expected;
     if (difference == 0) return;
-    max_abs = std::max(max_abs, difference);
-    if (size > 0) max_rel = std::max(max_rel, std::min(difference / size, std::numeric_limits<double>::max()));
+    max_abs_diff = std::max(max_abs_diff, difference);
+    if (size > 0)
+      max_rel_diff = std::max(max_rel_diff, std::min(difference / size, std::numeric_limits<double>::max()));
     const double excess = difference - (bounds_.absolute + bounds_.relative * size);
     if (excess > 0) {
       outside_at(excess, at, actual, expected);
@@ -85,14 +86,14 @@ class Totals {
 
   double cosine() const {
     if (actual_norm_ == 0 || expected_norm_ == 0) return actual_norm_ == expected_norm_ ? 1 : 0;
-    if (max_abs == 0) return 1;  // rounding must not say otherwise
+    if (max_abs_diff == 0) return 1;  // rounding must not say otherwise
     // Two roots: the product of the norms may overflow or vanish where they do not.
     const double cosine = dot_ / (std::sqrt(actual_norm_) * std::sqrt(expected_norm_));
     return std::isfinite(cosine) ? std::clamp(cosine, -1.0, 1.0) : 0;
   }
 
   int64_t outside = 0, not_finite = 0, worst_at = -1;
-  double max_abs = 0, max_rel = 0, worst_actual = 0, worst_expected = 0;
+  double max_abs_diff = 0, max_rel_diff = 0, worst_actual = 0, worst_expected = 0;
 
  private:
   void outside_at(double excess, int64_t at, double actual, double expected) {
@@ -116,11 +117,11 @@ DataType part_type(DataType type) {
 void compare_strings(const Array& actual, const Array& expected, Comparison& result) {
   for (size_t i = 0; i < actual.strings.size(); ++i) {
     if (actual.strings[i] == expected.strings[i]) continue;
-    if (result.outside++ == 0) result.worst = unravel(static_cast<int64_t>(i), actual.dims);
+    if (result.outside_tolerance++ == 0) result.worst_index = unravel(static_cast<int64_t>(i), actual.dims);
   }
-  result.cosine = result.outside == 0 ? 1 : 0;
-  result.passed = result.outside == 0;
-  if (!result.passed) result.reason = fmt::format("{} of {} strings differ", result.outside, result.elements);
+  result.cosine = result.outside_tolerance == 0 ? 1 : 0;
+  result.agrees = result.outside_tolerance == 0;
+  if (!result.agrees) result.reason = fmt::format("{} of {} strings differ", result.outside_tolerance, result.elements);
 }
 
 // 64-bit integers do not fit into double: their equality is that of their bytes.
@@ -158,7 +159,7 @@ std::string explain(const Totals& totals, const Comparison& result, Bounds bound
                              : fmt::format("{} of {} elements differ by more than {:g} + {:g} of the reference",
                                            totals.outside, result.elements, bounds.absolute, bounds.relative);
     if (totals.not_finite > 0) text += fmt::format("; {} are NaN or infinite on one side", totals.not_finite);
-    text += fmt::format("; worst at [{}]: {:g}, expected {:g}", fmt::join(result.worst, ","), totals.worst_actual,
+    text += fmt::format("; worst at [{}]: {:g}, expected {:g}", fmt::join(result.worst_index, ","), totals.worst_actual,
                         totals.worst_expected);
     return text;
   }
@@ -208,12 +209,12 @@ Comparison compare(const Array& actual, const Array& expected, const Tolerance& 
   } else {
     compare_floats(actual, expected, totals);
   }
-  result.outside = totals.outside;
+  result.outside_tolerance = totals.outside;
   result.not_finite = totals.not_finite;
-  result.max_abs = totals.max_abs;
-  result.max_rel = totals.max_rel;
+  result.max_abs_diff = totals.max_abs_diff;
+  result.max_rel_diff = totals.max_rel_diff;
   result.cosine = totals.cosine();
-  if (totals.worst_at >= 0) result.worst = unravel(totals.worst_at, actual.dims);
+  if (totals.worst_at >= 0) result.worst_index = unravel(totals.worst_at, actual.dims);
   result.worst_actual = totals.worst_actual;
   result.worst_expected = totals.worst_expected;
   result.reason = explain(totals, result, bounds, exact);
@@ -221,7 +222,7 @@ Comparison compare(const Array& actual, const Array& expected, const Tolerance& 
     result.reason =
         fmt::format("its cosine with the reference is {:.6g}, below {:g}", result.cosine, *tolerance.cosine);
   }
-  result.passed = result.reason.empty();
+  result.agrees = result.reason.empty();
   return result;
 }
 

@@ -185,7 +185,7 @@ Comparison Verifier::compare_unmasked(const Array& actual, const Array& expected
   if (!is_masked) return compare(actual, expected, options_.tolerance, options_.how.cast);
   Comparison result =
       compare(padding_->without(actual), padding_->without(expected), options_.tolerance, options_.how.cast);
-  result.worst = padding_->index_of(std::move(result.worst));
+  result.worst_index = padding_->index_of(std::move(result.worst_index));
   return result;
 }
 
@@ -214,7 +214,7 @@ void Verifier::compare_outputs(const Arrays& actual, const Arrays& expected, boo
     } else {
       output.comparison = compare_unmasked(ours->second, theirs->second);
     }
-    if (!output.comparison.passed) result.status = VerifyStatus::kDiffers;
+    if (!output.comparison.agrees) result.status = VerifyStatus::kDiffers;
     result.outputs.push_back(std::move(output));
   }
   if (result.outputs.empty()) {

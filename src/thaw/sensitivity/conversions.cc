@@ -71,10 +71,10 @@ Converted Conversions::convert(const ConvertOptions& options, const std::vector<
   ir::begin_own_run(*converted.model);
   ConvertReport report;
   quantizing::convert(*converted.model, options, &samples_, report);
-  converted.bytes = static_cast<int64_t>(report.weights_before) - static_cast<int64_t>(report.weights_after);
+  converted.bytes = static_cast<int64_t>(report.weight_bytes_before) - static_cast<int64_t>(report.weight_bytes_after);
   if (report.changed.empty()) {
     converted.why = "nothing of it is converted alone";
-    for (const Change& left : report.left)
+    for (const Change& left : report.not_converted)
       if (std::ranges::find(nodes, left.place) != nodes.end()) converted.why = left.why;
   }
   for (const auto& [format, type] : {std::pair(NumberFormat::kFloat16, ir::DataType::kFloat16),

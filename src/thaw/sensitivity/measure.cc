@@ -111,7 +111,7 @@ class Run {
         kept_(conversions_.base(), samples_, options.data.string(), memory_) {
     report_.model = model.path.string();
     report_.data = options.data.string();
-    report_.fed = options.fed;
+    report_.preprocessing = options.preprocessing;
     report_.precisions = options.precisions;
     report_.metric = options.metric;
     report_.mode = options.mode;
@@ -120,22 +120,22 @@ class Run {
     report_.optimize = options.optimize;
     report_.seed = options.seed;
     report_.model_key = model_key(model);
-    report_.key = run_key(report_.model_key, model, samples_, options);
-    report_.kept = conversions_.kept();
-    report_.weights = optimizing::weigh(*conversions_.base().graph).bytes;
+    report_.run_key = run_key(report_.model_key, model, samples_, options);
+    report_.excluded_nodes = conversions_.kept();
+    report_.weight_bytes = optimizing::weigh(*conversions_.base().graph).bytes;
     report_.units = group_units(conversions_.base(), conversions_.candidates(), options.group);
   }
 
   SensitivityReport go() {
-    journal_.emplace(options_.journal, report_.key, options_.resume);
+    journal_.emplace(options_.journal, report_.run_key, options_.resume);
     const bool is_fast = options_.mode == SensitivityMode::kFast && !is_cheap();
     total_ = steps(is_fast);
     const std::unique_ptr<Baseline> base =
         kept_.keep(sections(), is_fast ? samples_of_fast() : samples_.size(), options_.outputs);
     report_.outputs = kept_.outputs();
     const size_t precisions = options_.precisions.size();
-    report_.all_in.resize(precisions);
-    report_.all_bytes.resize(precisions);
+    report_.uniform_errors.resize(precisions);
+    report_.uniform_bytes_saved.resize(precisions);
     for (size_t unit = options_.shard; unit < report_.units.size(); unit += options_.shards)
       for (size_t p = 0; p < precisions; ++p) report_.errors.push_back({.unit = unit, .precision = p});
     for (size_t p = 0; p < precisions; ++p) {
@@ -266,8 +266,8 @@ class Run {
     if (predict(with, errors, step)) return;
     total_ += errors.size();
     kept_.keep_others(base);
-    report_.all_in[precision] = figures_of_all(base, all);
-    estimate_by_samples(with, report_.all_in[precision], errors, step);
+    report_.uniform_errors[precision] = figures_of_all(base, all);
+    estimate_by_samples(with, report_.uniform_errors[precision], errors, step);
   }
 
   // As one model, as it would be used.
@@ -281,15 +281,15 @@ class Run {
 
   // The model with all converted: what all together cost, and where each is taken back.
   void measure_all(Baseline& base, size_t precision, Converted all) {
-    report_.all_bytes[precision] = all.bytes;
+    report_.uniform_bytes_saved[precision] = all.bytes;
     std::vector<UnitError*> errors = errors_of(precision);
     const bool all_known = std::ranges::all_of(
         errors, [&](UnitError* error) { return error->status == UnitStatus::kFailed || !error->out.empty(); });
-    if (report_.all_in[precision].empty()) report_.all_in[precision] = figures_of_all(base, *all.model);
+    if (report_.uniform_errors[precision].empty()) report_.uniform_errors[precision] = figures_of_all(base, *all.model);
     if (!wants_out() || all_known) return;
     const bool is_whole = rounds_by_layout(conversions_.base(), options_.precisions[precision]);
     const std::unique_ptr<Baseline> converted =
-        cut_converted(*all.model, is_whole ? 1 : base.sections(), kept_, report_.all_in[precision]);
+        cut_converted(*all.model, is_whole ? 1 : base.sections(), kept_, report_.uniform_errors[precision]);
     measure_out(*converted, precision);
   }
 

@@ -42,7 +42,7 @@ class Planner {
   MixedPlan plan_of(const Assigned& assigned) const {
     MixedPlan plan;
     plan.precisions.resize(report_.units.size());
-    plan.bytes = report_.weights - static_cast<uint64_t>(std::max<int64_t>(0, assigned.saved));
+    plan.bytes = report_.weight_bytes - static_cast<uint64_t>(std::max<int64_t>(0, assigned.saved));
     for (size_t unit = 0; unit < report_.units.size(); ++unit) {
       if (!assigned.choices[unit]) continue;
       const UnitError& error = *errors_[unit][index_[unit][*assigned.choices[unit]]];
@@ -84,12 +84,12 @@ class Planner {
 // What the report has of all nodes together, by precision.
 std::vector<MixedPlan> uniform_plans(const SensitivityReport& report) {
   std::vector<MixedPlan> plans;
-  for (size_t p = 0; p < report.all_in.size(); ++p) {
-    if (report.all_in[p].empty() || report.all_bytes[p] <= 0) continue;
+  for (size_t p = 0; p < report.uniform_errors.size(); ++p) {
+    if (report.uniform_errors[p].empty() || report.uniform_bytes_saved[p] <= 0) continue;
     MixedPlan& one = plans.emplace_back();
     one.uniform = p;
-    one.bytes = report.weights - static_cast<uint64_t>(report.all_bytes[p]);
-    one.predicted = mean_of(report.all_in[p]);
+    one.bytes = report.weight_bytes - static_cast<uint64_t>(report.uniform_bytes_saved[p]);
+    one.predicted = mean_of(report.uniform_errors[p]);
     one.precisions.resize(report.units.size());
     for (const UnitError& error : report.errors)
       if (error.precision == p && error.status != UnitStatus::kFailed) one.precisions[error.unit] = p;
@@ -135,8 +135,8 @@ std::vector<MixedPlan> plans_within(const SensitivityReport& report, const PlanO
   std::vector<MixedPlan> plans = uniform_plans(report);
   if (options.max_bytes) {
     const Planner planner(report, report.metric);
-    const auto needed = static_cast<int64_t>(report.weights) - static_cast<int64_t>(*options.max_bytes);
-    int64_t least = static_cast<int64_t>(report.weights) - planner.assignment().most();
+    const auto needed = static_cast<int64_t>(report.weight_bytes) - static_cast<int64_t>(*options.max_bytes);
+    int64_t least = static_cast<int64_t>(report.weight_bytes) - planner.assignment().most();
     for (const MixedPlan& one : plans) least = std::min(least, static_cast<int64_t>(one.bytes));
     std::erase_if(plans, [&](const MixedPlan& one) { return one.bytes > *options.max_bytes; });
     if (const std::optional<Assigned> assigned = planner.assignment().saving(needed))
@@ -165,7 +165,7 @@ ConvertOptions convert_options(const SensitivityReport& report, const MixedPlan&
   options.join_projections = false;
   if (plan.uniform) {
     options.precision = report.precisions[*plan.uniform];
-    for (const std::string& name : report.kept)
+    for (const std::string& name : report.excluded_nodes)
       options.plan.push_back({.name = name, .precision = {.to = NumberFormat::kKeep}});
     return options;
   }
@@ -207,7 +207,7 @@ SensitivityReport merge(const std::vector<SensitivityReport>& shards, const std:
   ErrorsByUnit errors;
   for (size_t i = 0; i < shards.size(); ++i) {
     const SensitivityReport& shard = shards[i];
-    if (shard.key != merged.key || shard.units.size() != merged.units.size())
+    if (shard.run_key != merged.run_key || shard.units.size() != merged.units.size())
       throw Error(ErrorCode::kInvalidArgument,
                   {.what = fmt::format("{} is of another run than {}: of another model, other samples or other options",
                                        name_of_shard(i), name_of_shard(0)),

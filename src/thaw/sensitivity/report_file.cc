@@ -1,5 +1,6 @@
 #include "thaw/sensitivity/report_file.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -123,30 +124,39 @@ class Reader {
 
 OrderedJson number(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(nullptr); }
 
+// What one sample's figures are called; `nsr`: noise to signal.
+constexpr std::array<std::pair<const char*, double ErrorFigures::*>, 4> kSampleKeys{{{"mse", &ErrorFigures::mse},
+                                                                                     {"cosine", &ErrorFigures::cosine},
+                                                                                     {"kl", &ErrorFigures::kl},
+                                                                                     {"nsr", &ErrorFigures::noise}}};
+
 // Every sample's figures, and what they come to.
 OrderedJson figures_json(const std::vector<ErrorFigures>& samples, const SensitivityReport& report) {
   OrderedJson json = OrderedJson::object();
   const Estimate ranked = estimate(samples, report.metric, report.seed);
   json["mean"] = number(ranked.mean);
-  json["low"] = number(ranked.low);
-  json["high"] = number(ranked.high);
-  for (const auto& [word, metric] : kMetricWords) json[word] = number(mean_figure(samples, metric));
-  json["samples"] = OrderedJson::array();
-  for (const ErrorFigures& one : samples)
-    json["samples"].push_back({number(one.mse), number(one.cosine), number(one.kl), number(one.noise)});
+  json["ci95_low"] = number(ranked.low);
+  json["ci95_high"] = number(ranked.high);
+  for (const auto& [word, metric] : kMetricWords) json[key_of(metric)] = number(mean_figure(samples, metric));
+  for (const auto& [key, figure] : kSampleKeys) {
+    OrderedJson& column = json["samples"][key] = OrderedJson::array();
+    for (const ErrorFigures& one : samples) column.push_back(number(one.*figure));
+  }
   return json;
 }
 
 std::vector<ErrorFigures> read_figures(const Reader& of, size_t samples) {
-  const std::vector<Reader> each = of.at("samples").list();
-  if (each.size() > samples)
-    of.refuse(fmt::format("there are figures of {} samples, and {} samples", each.size(), samples));
+  const Reader columns = of.at("samples");
   std::vector<ErrorFigures> figures;
-  for (const Reader& one : each) {
-    const std::vector<Reader> of_one = one.list();
-    if (of_one.size() != kMetricWords.size())
-      one.refuse(fmt::format("it holds {} figures, not {}", of_one.size(), kMetricWords.size()));
-    figures.push_back({of_one[0].figure(), of_one[1].figure(), of_one[2].figure(), of_one[3].figure()});
+  for (const auto& [key, figure] : kSampleKeys) {
+    const std::vector<Reader> column = columns.at(key).list();
+    if (column.size() > samples)
+      of.refuse(fmt::format("there are figures of {} samples, and {} samples", column.size(), samples));
+    if (key == kSampleKeys.front().first) figures.resize(column.size());
+    if (column.size() != figures.size())
+      columns.refuse(fmt::format("'{}' holds {} figures, and '{}' {}", key, column.size(), kSampleKeys.front().first,
+                                 figures.size()));
+    for (size_t i = 0; i < column.size(); ++i) figures[i].*figure = column[i].figure();
   }
   return figures;
 }
@@ -168,6 +178,7 @@ std::string csv_cell(std::string_view name) {
 }  // namespace
 
 std::string_view word_of(ErrorMetric metric) { return word_in(kMetricWords, metric); }
+std::string_view key_of(ErrorMetric metric) { return metric == ErrorMetric::kSqnr ? "sqnr_db" : word_of(metric); }
 std::string_view word_of(SensitivityMode mode) { return word_in(kModeWords, mode); }
 std::string_view word_of(SensitivityGroup group) { return word_in(kGroupWords, group); }
 std::string_view word_of(UnitStatus status) { return word_in(kStatusWords, status); }
@@ -176,48 +187,48 @@ std::string report_json(const SensitivityReport& report) {
   OrderedJson json{{"schema", kJsonSchema},
                    {"model", report.model},
                    {"data", report.data},
-                   {"fed", report.fed},
-                   {"key", report.key},
+                   {"preprocessing", report.preprocessing},
+                   {"run_key", report.run_key},
                    {"model_key", report.model_key},
-                   {"kept", report.kept},
+                   {"excluded_nodes", report.excluded_nodes},
                    {"metric", word_of(report.metric)},
                    {"mode", word_of(report.mode)},
                    {"group", word_of(report.group)},
                    {"target", word_in(kTargetWords, report.target)},
                    {"optimize", report.optimize},
                    {"seed", report.seed},
-                   {"weights", report.weights},
+                   {"weight_bytes", report.weight_bytes},
                    {"measured", report.measured},
                    {"predicted", report.predicted},
                    {"failed", report.failed},
                    {"samples", report.samples},
                    {"outputs", report.outputs},
                    {"precisions", OrderedJson::array()},
-                   {"all", OrderedJson::array()},
+                   {"uniform", OrderedJson::array()},
                    {"units", OrderedJson::array()}};
   for (const PrecisionOptions& precision : report.precisions) json["precisions"].push_back(precision_json(precision));
-  for (size_t p = 0; p < report.all_in.size(); ++p)
-    json["all"].push_back({{"to", quantizing::name_of(report.precisions[p].to)},
-                           {"bytes_saved", report.all_bytes[p]},
-                           {"in", figures_json(report.all_in[p], report)}});
+  for (size_t p = 0; p < report.uniform_errors.size(); ++p)
+    json["uniform"].push_back({{"to", quantizing::name_of(report.precisions[p].to)},
+                               {"bytes_saved", report.uniform_bytes_saved[p]},
+                               {"error", figures_json(report.uniform_errors[p], report)}});
   for (const SensitivityUnit& unit : report.units)
     json["units"].push_back({{"name", unit.name},
                              {"nodes", unit.nodes},
                              {"op", unit.op},
                              {"layer", unit.layer},
                              {"kind", unit.kind},
-                             {"bytes", unit.bytes},
+                             {"weight_bytes", unit.bytes},
                              {"errors", OrderedJson::array()}});
   for (const UnitError& error : report.errors) {
     OrderedJson one{{"precision", error.precision},
                     {"to", quantizing::name_of(report.precisions[error.precision].to)},
                     {"status", word_of(error.status)}};
     if (error.status == UnitStatus::kFailed) {
-      one["why"] = error.why;
+      one["message"] = error.why;
     } else {
       one["bytes_saved"] = error.bytes;
-      one["in"] = figures_json(error.in, report);
-      if (!error.out.empty()) one["out"] = figures_json(error.out, report);
+      one["one_at_a_time"] = figures_json(error.in, report);
+      if (!error.out.empty()) one["leave_one_out"] = figures_json(error.out, report);
     }
     json["units"][error.unit]["errors"].push_back(std::move(one));
   }
@@ -226,8 +237,8 @@ std::string report_json(const SensitivityReport& report) {
 
 std::string report_csv(const SensitivityReport& report) {
   std::string csv =
-      "name,layer,kind,op,nodes,to,status,bytes,bytes_saved,mse,cosine,kl,sqnr,low,high,out_mse,out_cosine,out_kl,"
-      "out_sqnr,why\r\n";
+      "name,layer,kind,op,nodes,to,status,weight_bytes,bytes_saved,mse,cosine,kl,sqnr_db,ci95_low,ci95_high,"
+      "leave_one_out_mse,leave_one_out_cosine,leave_one_out_kl,leave_one_out_sqnr_db,message\r\n";
   const auto add_figures = [&](const std::vector<ErrorFigures>& samples) {
     for (const auto& [word, metric] : kMetricWords)
       csv += samples.empty() ? "," : fmt::format(",{}", mean_figure(samples, metric));
@@ -249,32 +260,35 @@ std::string report_csv(const SensitivityReport& report) {
 SensitivityReport parse_report(std::string_view text, const std::string& where) {
   const Json json = parse_json(text, where, kKind);
   const Reader whole(json, where);
+  if (const int64_t schema = whole.at("schema").integer(); schema != kJsonSchema)
+    whole.refuse(fmt::format("it is of schema {}, and this version of Thaw reads {}", schema, kJsonSchema));
   SensitivityReport report;
   report.model = whole.at("model").text();
   report.data = whole.at("data").text();
-  report.fed = whole.texts_at("fed");
-  report.key = whole.at("key").text();
+  report.preprocessing = whole.texts_at("preprocessing");
+  report.run_key = whole.at("run_key").text();
   report.model_key = whole.text_at("model_key");
-  report.kept = whole.texts_at("kept");
+  report.excluded_nodes = whole.texts_at("excluded_nodes");
   report.metric = whole.at("metric").one_of(kMetricWords);
   report.mode = whole.at("mode").one_of(kModeWords);
   report.group = whole.at("group").one_of(kGroupWords);
   report.target = whole.at("target").one_of(kTargetWords);
   report.optimize = whole.at("optimize").boolean();
   report.seed = whole.at("seed").natural();
-  report.weights = whole.at("weights").natural();
+  report.weight_bytes = whole.at("weight_bytes").natural();
   report.samples = whole.at("samples").texts();
   report.outputs = whole.at("outputs").texts();
   const auto figures = [&](const Reader& of) { return read_figures(of, report.samples.size()); };
   for (const Reader& precision : whole.at("precisions").list())
     report.precisions.push_back(quantizing::parse_precision(precision.json(), where));
-  const Reader all = whole.at("all");
+  const Reader all = whole.at("uniform");
   for (const Reader& one : all.list()) {
-    report.all_bytes.push_back(one.at("bytes_saved").integer());
-    report.all_in.push_back(figures(one.at("in")));
+    report.uniform_bytes_saved.push_back(one.at("bytes_saved").integer());
+    report.uniform_errors.push_back(figures(one.at("error")));
   }
-  if (report.all_in.size() != report.precisions.size())
-    all.refuse(fmt::format("there are {} of them, and {} precisions", report.all_in.size(), report.precisions.size()));
+  if (report.uniform_errors.size() != report.precisions.size())
+    all.refuse(
+        fmt::format("there are {} of them, and {} precisions", report.uniform_errors.size(), report.precisions.size()));
   for (const Reader& unit : whole.at("units").list()) {
     std::set<size_t> seen;
     for (const Reader& one : unit.at("errors").list()) {
@@ -283,10 +297,10 @@ SensitivityReport parse_report(std::string_view text, const std::string& where) 
       error.precision = one.at("precision").index(report.precisions.size());
       if (!seen.insert(error.precision).second) one.refuse("its precision stands there twice");
       error.status = one.at("status").one_of(kStatusWords);
-      error.why = one.text_at("why");
+      error.why = one.text_at("message");
       if (one.has("bytes_saved")) error.bytes = one.at("bytes_saved").integer();
-      if (error.status != UnitStatus::kFailed || one.has("in")) error.in = figures(one.at("in"));
-      if (one.has("out")) error.out = figures(one.at("out"));
+      if (error.status != UnitStatus::kFailed || one.has("one_at_a_time")) error.in = figures(one.at("one_at_a_time"));
+      if (one.has("leave_one_out")) error.out = figures(one.at("leave_one_out"));
       report.measured += error.status == UnitStatus::kMeasured;
       report.predicted += error.status == UnitStatus::kPredicted;
       report.failed += error.status == UnitStatus::kFailed;
@@ -296,7 +310,7 @@ SensitivityReport parse_report(std::string_view text, const std::string& where) 
                             .op = unit.at("op").text(),
                             .layer = unit.at("layer").text(),
                             .kind = unit.at("kind").text(),
-                            .bytes = unit.at("bytes").natural()});
+                            .bytes = unit.at("weight_bytes").natural()});
   }
   return report;
 }

@@ -16,6 +16,7 @@ std::string report_csv(const SensitivityReport& report);
 SensitivityReport parse_report(std::string_view text, const std::string& where);
 
 std::string_view word_of(ErrorMetric metric);
+std::string_view key_of(ErrorMetric metric);  // in JSON and CSV, with its unit
 std::string_view word_of(SensitivityMode mode);
 std::string_view word_of(SensitivityGroup group);
 std::string_view word_of(UnitStatus status);

@@ -131,8 +131,8 @@ std::vector<CutPoint> cut_points(const ir::Model& model, const NamedSizes& sizes
     for (const ir::Value* value : place->passing) point.tensors.push_back(value->name());
     if (place->bytes.is_known()) point.bytes = dim::to_string(place->bytes);
     if (places.weights > 0)
-      point.weights_before = static_cast<double>(place->weights_before) / static_cast<double>(places.weights);
-    if (places.flops > 0) point.flops_before = place->flops_before / places.flops;
+      point.weight_share_before = static_cast<double>(place->weights_before) / static_cast<double>(places.weights);
+    if (places.flops > 0) point.flops_share_before = place->flops_before / places.flops;
   }
   return points;
 }

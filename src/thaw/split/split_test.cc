@@ -119,9 +119,9 @@ TEST(Split, ChosenPlacesAreNarrowOnesInOrder) {
     const SmallModel whole = small_model(seed);
     double weights = 0;
     for (const CutPoint& point : cut_points(*whole.model, {})) {
-      EXPECT_GE(point.weights_before, weights);
-      EXPECT_LE(point.weights_before, 1);
-      weights = point.weights_before;
+      EXPECT_GE(point.weight_share_before, weights);
+      EXPECT_LE(point.weight_share_before, 1);
+      weights = point.weight_share_before;
       EXPECT_FALSE(point.tensors.empty());
       EXPECT_FALSE(point.bytes.empty());
       expect_whole(whole, split(*whole.model, {.at = {point.tensors}}), 2);

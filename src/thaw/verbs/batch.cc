@@ -36,7 +36,7 @@ std::vector<BatchedPort> batched_ports(const ir::Model& before, const ir::Model&
 }  // namespace
 
 bool BatchReport::accepted() const {
-  return unchecked.empty() && confirm::all_agree(checks) && !as_written.is_refused();
+  return not_compared.empty() && confirm::all_agree(checks) && !load_check.has_failed();
 }
 
 BatchReport batch(Model& model, const BatchOptions& options, const Output& output) {
@@ -49,18 +49,18 @@ BatchReport batch(Model& model, const BatchOptions& options, const Output& outpu
   report.model = given.path.string();
   report.output = output.path.string();
   report.is_checked = options.check;
-  report.default_weights = rewrite::count_replaceable(given);
+  report.overridable_initializers = rewrite::count_replaceable(given);
   report.ports = batched_ports(given, *batched);
   verbs::require_renames(*batched, output);
   if (options.check) {
     confirm::BatchCheck check =
         confirm::compare_with_samples(*batched, given, options, verbs::with_files(options.feeds, given));
     report.checks = std::move(check.runs);
-    report.unchecked = std::move(check.reason);
+    if (!check.reason.empty()) report.not_compared = {std::move(check.reason)};
     report.samples = check.samples;
   }
   if (!report.accepted()) {
-    report.deciding = batching::deciding_inputs(given, options);
+    report.data_dependent_branches = batching::deciding_inputs(given, options);
     return report;
   }
   verbs::publish(*batched, output, {.original = &given, .is_checked = options.check}).tell(report);

@@ -23,7 +23,7 @@ std::string_view target_name(BuildTarget target) {
 
 }  // namespace
 
-bool BuildReport::accepted() const { return !files.empty() && untaken.empty(); }
+bool BuildReport::accepted() const { return !files.empty() && unsupported.empty(); }
 
 BuildReport build(const std::filesystem::path& checkpoint, const std::filesystem::path& folder,
                   const BuildOptions& options) {

@@ -14,7 +14,7 @@ namespace thaw {
 bool CheckReport::accepted() const { return !report::worth_failing(report::count(findings)); }
 
 CheckReport check(const Model& model, const CheckOptions& options) {
-  if (options.run && options.dims.empty())
+  if (options.run && options.sizes.empty())
     throw Error(ErrorCode::kInvalidArgument, {.what = "there are no sizes to run at",
                                               .where = "--run",
                                               .expected = "--sizes too, such as --sizes n=1..8,h=64..1024:32"});
@@ -22,11 +22,11 @@ CheckReport check(const Model& model, const CheckOptions& options) {
   const ir::Model& given = ModelAccess::begin(model);
   CheckReport report = checking::check(given, options);
   report.model = given.path.string();
-  report.default_weights = rewrite::count_replaceable(given);
-  report.is_proven = !options.dims.empty();
+  report.overridable_initializers = rewrite::count_replaceable(given);
+  report.is_proven = !options.sizes.empty();
   if (options.run) {
     const auto own = ir::clone(given);  // the runs drop what it declares inside
-    confirm::run_at_breaking_sizes(*own, report.findings, checking::parse_dims(options.dims),
+    confirm::run_at_breaking_sizes(*own, report.findings, checking::parse_dims(options.sizes),
                                    verbs::with_files(options.feeds, given));
   }
   if (options.modules) report::sum_up_modules(given, report);

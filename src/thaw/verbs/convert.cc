@@ -55,8 +55,8 @@ Conversion convert_once(const ir::Model& original, const ConvertOptions& options
   confirm::ConversionCheck check(as_run_here(*made.model), rewrite::with_same_noise(original), made.report);
   if (!check.load()) return made;
   const bool is_calibrated = quantizing::reads_samples(options);
-  if (given.held_out) check.run_samples(*given.held_out, FedFrom::kHeldOut);
-  if (given.data) check.run_samples(*given.data, is_calibrated ? FedFrom::kCalibration : FedFrom::kHeldOut);
+  if (given.held_out) check.run_samples(*given.held_out, Dataset::kHeldOut);
+  if (given.data) check.run_samples(*given.data, is_calibrated ? Dataset::kCalibration : Dataset::kHeldOut);
   made.drawn = check.run_drawn(feeds);
   check.judge();
   made.fed = check.take_first_fed();
@@ -75,8 +75,9 @@ bool leaves_float16(const ir::Model& original, const quantizing::Samples& drawn)
 
 Conversion convert_checked(const ir::Model& original, const ConvertOptions& options, const FeedOptions& feeds) {
   GivenSamples given;
-  if (!options.data.empty()) given.data.emplace(verbs::open_samples(options.data, options.fed, original));
-  if (!options.held_out.empty()) given.held_out.emplace(verbs::open_samples(options.held_out, options.fed, original));
+  if (!options.data.empty()) given.data.emplace(verbs::open_samples(options.data, options.preprocessing, original));
+  if (!options.held_out.empty())
+    given.held_out.emplace(verbs::open_samples(options.held_out, options.preprocessing, original));
   Conversion first = convert_once(original, options, feeds, given, nullptr);
   if (!options.check || given.data || first.drawn.empty() || !quantizing::any_is(options, NumberFormat::kFloat16))
     return first;
@@ -91,7 +92,7 @@ Conversion convert_checked(const ir::Model& original, const ConvertOptions& opti
 void read_plan(const std::filesystem::path& path, ConvertOptions& options) { quantizing::read_plan(path, options); }
 
 ConvertReport convert(Model& model, const ConvertOptions& options, const Output& output) {
-  if (!options.fed.empty() && options.data.empty() && options.held_out.empty())
+  if (!options.preprocessing.empty() && options.data.empty() && options.held_out.empty())
     throw Error(ErrorCode::kInvalidArgument, {.what = "nothing says where the images or recordings are",
                                               .where = "--for, --resize",
                                               .expected = "--data with their folder, or --held-out"});
@@ -106,7 +107,7 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
   report.output = output.path.string();
   report.is_checked = options.check;
   if (!report.accepted()) return report;
-  if (options.target == OptimizeTarget::kDirectml) report.untaken = verbs::unsupported_by(*made.model, "directml");
+  if (options.target == OptimizeTarget::kDirectml) report.unsupported = verbs::unsupported_by(*made.model, "directml");
   Output where = output;
   // What was outside the file and is made anew stays outside.
   if (where.save.external == ExternalPolicy::kKeep && !ir::data_files_of(original).empty())

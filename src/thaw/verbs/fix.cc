@@ -42,21 +42,21 @@ void list_errors(const ir::Model& fixed, FixReport& report) {
   for (const Finding& finding : checking::check(fixed, errors).findings) {
     if (finding.severity != Severity::kError) continue;
     const std::string& place = finding.where.tensor.empty() ? finding.where.node : finding.where.tensor;
-    const bool is_reported = std::ranges::any_of(report.left, [&](const Change& left) {
+    const bool is_reported = std::ranges::any_of(report.remaining, [&](const Change& left) {
       return left.place == place ||
              (!finding.where.node.empty() && left.place.ends_with("'" + finding.where.node + "'"));
     });
-    if (!is_reported) report.left.push_back({.kind = finding.code, .place = place, .why = finding.message});
+    if (!is_reported) report.remaining.push_back({.kind = finding.code, .place = place, .why = finding.message});
   }
 }
 
 // A result of which ONNX Runtime says that its types do not fit is not mended, though the model was no better.
 void list_refused_types(FixReport& report, const std::string& path) {
   constexpr std::string_view kWords[] = {"Type Error", "TypeInferenceError", "bound to different types"};
-  if (report.as_written.outcome != AsWritten::Outcome::kNotLoaded) return;
-  const std::string_view reason = report.as_written.reason;
+  if (report.load_check.status != LoadCheck::Status::kSkipped) return;
+  const std::string_view reason = report.load_check.message;
   if (std::ranges::any_of(kWords, [&](std::string_view words) { return reason.find(words) != std::string_view::npos; }))
-    report.left.push_back({.kind = "THAW021", .place = path, .why = report.as_written.reason});
+    report.remaining.push_back({.kind = "THAW021", .place = path, .why = report.load_check.message});
 }
 
 using SizesAt = std::map<std::string, std::vector<int64_t>>;
@@ -80,11 +80,11 @@ SizesAt sizes_by_name(const ir::Model& model, const SizesAt& at) {
 
 }  // namespace
 
-bool FixReport::accepted() const { return confirm::all_agree(checks) && !as_written.is_refused(); }
+bool FixReport::accepted() const { return confirm::all_agree(checks) && !load_check.has_failed(); }
 
-bool FixReport::left_errors() const {
+bool FixReport::has_remaining_errors() const {
   const std::vector<RuleInfo> known = rules();
-  return std::any_of(left.begin(), left.end(), [&](const Change& change) {
+  return std::any_of(remaining.begin(), remaining.end(), [&](const Change& change) {
     return std::any_of(known.begin(), known.end(), [&](const RuleInfo& rule) {
       return rule.code == change.kind && rule.severity == Severity::kError;
     });
@@ -99,16 +99,16 @@ FixReport fix(Model& model, const FixOptions& options, const Output& output) {
   std::unique_ptr<ir::Model> fixed = ir::clone(original);
   rewrite::Changes changes = fixing::fix(*fixed, options);
   FixReport report{
-      .model = original.path.string(), .changed = std::move(changes.made), .left = std::move(changes.left)};
+      .model = original.path.string(), .changed = std::move(changes.made), .remaining = std::move(changes.left)};
   list_errors(*fixed, report);
-  report.default_weights = rewrite::count_replaceable(original);
+  report.overridable_initializers = rewrite::count_replaceable(original);
   if (report.modified()) verbs::require_renames(*fixed, output);
   std::optional<Arrays> fed;
   if (report.modified() && options.check) {
     const bool rewritten = std::ranges::any_of(report.changed, rewrites_sizes);
     confirm::FixCheck check = verbs::compare_with_original(*fixed, original, rewritten, feeds);
     report.checks = std::move(check.runs);
-    report.uncompared = std::move(check.uncompared);
+    report.not_compared = std::move(check.not_compared);
     fed = std::move(check.fed);
   }
   if (!report.accepted()) return report;

@@ -18,7 +18,7 @@ namespace thaw {
 namespace {
 
 report::InspectionView view_of(const InspectOptions& options) {
-  return {.values = options.values, .weights = options.weights, .cost = options.cost, .only = options.only};
+  return {.values = options.tensors, .weights = options.weights, .cost = options.cost, .only = options.only};
 }
 
 class Describer {
@@ -65,19 +65,19 @@ Inspection inspect(const Model& model, const InspectOptions& options) {
   const report::InspectionView view = view_of(options);
   Describer describer(seen);
   Inspection out;
-  for (const ir::Value* input : seen.inputs()) out.inputs.push_back(describer.tensor(*input, options.values));
+  for (const ir::Value* input : seen.inputs()) out.inputs.push_back(describer.tensor(*input, options.tensors));
   for (const ir::Value* output : graph.graph->outputs())
-    out.outputs.push_back(describer.tensor(*output, options.values));
+    out.outputs.push_back(describer.tensor(*output, options.tensors));
   seen.each_value([&](const ir::Value& value, const ir::Node& node) {
     if (!report::is_listed(view, value.name())) return;
-    out.values.push_back(describer.tensor(value, options.values));
-    out.values.back().op = ir::operator_name(node);
+    out.tensors.push_back(describer.tensor(value, options.tensors));
+    out.tensors.back().op = ir::operator_name(node);
   });
   for (const dim::SymbolInfo& info : report::symbols_of(seen)) out.symbols.push_back(symbol_of(info));
   for (const infer::Problem& problem : seen.result.problems())
     out.problems.push_back({.where = ir::place_of(*problem.node).node, .message = problem.message});
   for (const ops::Obligation& obligation : seen.result.obligations())
-    out.conditions.push_back(describer.condition(obligation));
+    out.obligations.push_back(describer.condition(obligation));
   out.out_of_budget = seen.result.out_of_budget();
   out.unknown_operators = seen.result.unknown_operators();
   out.operators = report::operator_counts(graph);
@@ -85,7 +85,7 @@ Inspection inspect(const Model& model, const InspectOptions& options) {
   out.ir_version = graph.ir_version;
   const report::WeightTotals weights = report::weigh(graph);
   out.num_weights = weights.count;
-  out.default_weights = rewrite::count_replaceable(graph);
+  out.overridable_initializers = rewrite::count_replaceable(graph);
   out.weight_bytes = weights.bytes;
   out.external_bytes = weights.external;
   return out;
@@ -109,9 +109,9 @@ std::string inspect_json(const Model& model, const InspectOptions& options, cons
   const report::Inspection seen = report::inspect(ModelAccess::begin(model), options.sizes);
   return report::inspection_json(seen, view_of(options), [&](report::JsonWriter& json) {
     if (!made) return;
-    json.member("annotated", made->tensors);
+    json.member("annotated_tensors", made->tensors);
     report::write_output_member(json, made->files);
-    report::write_as_written(json, made->as_written);
+    report::write_as_written(json, made->load_check);
     report::write_files_member(json, made->files);
   });
 }
@@ -122,7 +122,7 @@ std::string inspect_text(const Model& model, const InspectOptions& options, cons
   std::string text = report::inspection_text(seen, view_of(options), report::Style(how.colour));
   if (made)
     text += fmt::format("\nannotated {}\n{}{}", report::counted(made->tensors, "tensor"),
-                        report::as_written_text(made->as_written), report::written_text(made->files));
+                        report::as_written_text(made->load_check), report::written_text(made->files));
   return text;
 }
 

@@ -109,7 +109,7 @@ std::vector<confirm::TraceToRun> traces_to_run(const std::vector<lifting::Trace>
 }  // namespace
 
 bool LiftReport::accepted() const {
-  return unexplained.empty() && confirm::all_agree(checks) && !as_written.is_refused();
+  return unexplained.empty() && confirm::all_agree(checks) && !load_check.has_failed();
 }
 
 LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options, const Output& output) {
@@ -133,7 +133,7 @@ LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options,
   for (size_t k = 0; k < traces.size(); ++k) {
     TraceInputs& trace_inputs = report.traces.emplace_back(TraceInputs{traces[k].name, {}});
     for (const TraceInput& input : inputs[k])
-      trace_inputs.inputs.push_back({input.name, input_text(input, report.variables, k)});
+      trace_inputs.inputs.push_back({input.name, input_text(input, report.symbols, k)});
   }
   if (!report.unexplained.empty()) return result;
   std::unique_ptr<ir::Model>& model = traces.front().model;

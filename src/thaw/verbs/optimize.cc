@@ -112,7 +112,8 @@ std::optional<std::pair<Passes, Attempt>> leave_out(Passes without, const ir::Mo
 
 // Whether the result does not load or run, where the model does.
 bool is_refused(const confirm::FixCheck& check) {
-  return std::ranges::any_of(check.runs, [](const RunCheck& run) { return !run.agrees && std::isinf(run.max_abs); });
+  return std::ranges::any_of(check.runs,
+                             [](const RunCheck& run) { return !run.agrees && std::isinf(run.max_abs_diff); });
 }
 
 // Numbers may differ by fusions only, which round otherwise; what is refused may be any pass's fault.
@@ -133,7 +134,7 @@ Attempt attempt_without_failing(const ir::Model& original, OptimizeOptions& opti
     } catch (const rewrite::PassFailed& failed) {
       if (std::ranges::count(options.skip, failed.pass) > 0) throw;
       options.skip.push_back(failed.pass);
-      report.left_out.push_back(
+      report.rejected_passes.push_back(
           {.kind = failed.pass, .place = "the model", .part = {}, .replaced = {}, .why = failed.parts().what});
     }
   }
@@ -148,11 +149,11 @@ std::string first_difference(const confirm::FixCheck& check) {
 }  // namespace
 
 bool OptimizeReport::accepted() const {
-  return confirm::all_agree(checks) && (!is_checked || !modified() || !checks.empty()) && !as_written.is_refused();
+  return confirm::all_agree(checks) && (!is_checked || !modified() || !checks.empty()) && !load_check.has_failed();
 }
 
 bool OptimizeReport::fits_target() const {
-  return std::ranges::none_of(untaken, [](const Finding& finding) { return finding.severity == Severity::kError; });
+  return std::ranges::none_of(unsupported, [](const Finding& finding) { return finding.severity == Severity::kError; });
 }
 
 OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Output& output) {
@@ -169,28 +170,28 @@ OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Outp
   if (!confirm::all_agree(made.check.runs)) {
     if (auto without = leave_out_faulty(made, original, how)) {
       for (const std::string& pass : without->first)
-        report.left_out.push_back({.kind = pass,
-                                   .place = "the model",
-                                   .part = {},
-                                   .replaced = {},
-                                   .why = "with it, " + first_difference(made.check)});
+        report.rejected_passes.push_back({.kind = pass,
+                                          .place = "the model",
+                                          .part = {},
+                                          .replaced = {},
+                                          .why = "with it, " + first_difference(made.check)});
       made = std::move(without->second);
     }
   }
   ir::Model& optimized = *made.model;
   report.changed = std::move(made.changes.made);
-  report.left = std::move(made.changes.left);
+  report.missed = std::move(made.changes.left);
   report.passes = std::move(made.changes.passes);
   report.checks = std::move(made.check.runs);
-  report.uncompared = std::move(made.check.uncompared);
-  report.replaceable_weights = rewrite::count_replaceable(optimized);
+  report.not_compared = std::move(made.check.not_compared);
+  report.overridable_initializers = rewrite::count_replaceable(optimized);
   const optimizing::Weight after = optimizing::weigh(*optimized.graph);
   report.nodes_before = before.nodes;
   report.nodes_after = after.nodes;
-  report.weights_before = before.bytes;
-  report.weights_after = after.bytes;
+  report.weight_bytes_before = before.bytes;
+  report.weight_bytes_after = after.bytes;
   if (options.count_moved) report.moved_after = infer::bytes_moved(optimized);
-  report.untaken = unsupported_by(options.target, optimized);
+  report.unsupported = unsupported_by(options.target, optimized);
   if (!report.accepted()) return report;
   verbs::publish(
       optimized, output,

@@ -37,7 +37,7 @@ void require_renames(std::span<ir::Model* const> results, const Output& output) 
 namespace {
 
 // `file`: where the result lies, empty for one in memory.
-AsWritten try_result(const ir::Model& result, const Trial& trial, const std::filesystem::path& file,
+LoadCheck try_result(const ir::Model& result, const Trial& trial, const std::filesystem::path& file,
                      const std::filesystem::path& path) {
   return confirm::try_as_written({.written = &result,
                                   .original = trial.original,
@@ -47,36 +47,36 @@ AsWritten try_result(const ir::Model& result, const Trial& trial, const std::fil
 }
 
 // The one that says most of all: a refusal, then what was not loaded, then the least that was done.
-AsWritten worst_of(std::vector<AsWritten> tried) {
-  using Outcome = AsWritten::Outcome;
-  for (const Outcome outcome : {Outcome::kRefused, Outcome::kNotLoaded, Outcome::kLoaded, Outcome::kRan})
-    for (AsWritten& one : tried)
-      if (one.outcome == outcome) return std::move(one);
+LoadCheck worst_of(std::vector<LoadCheck> tried) {
+  using Status = LoadCheck::Status;
+  for (const Status status : {Status::kFailed, Status::kSkipped, Status::kLoaded, Status::kRan})
+    for (LoadCheck& one : tried)
+      if (one.status == status) return std::move(one);
   return {};
 }
 
 Published publish_tried(std::span<ir::Model* const> results, std::span<const std::filesystem::path> paths,
                         const Trial& trial, ir::Staged* staged) {
-  std::vector<AsWritten> tried;
+  std::vector<LoadCheck> tried;
   for (size_t i = 0; i < results.size(); ++i) {
     tried.push_back(staged             ? try_staged(*results[i], *staged, i, paths[i], trial)
                     : trial.is_checked ? try_result(*results[i], trial, {}, paths[i])
-                                       : AsWritten());
-    if (!tried.back().reason.empty() && results.size() > 1)
-      tried.back().reason = fmt::format("{}: {}", paths[i].filename().string(), tried.back().reason);
-    if (tried.back().is_refused()) break;
+                                       : LoadCheck());
+    if (!tried.back().message.empty() && results.size() > 1)
+      tried.back().message = fmt::format("{}: {}", paths[i].filename().string(), tried.back().message);
+    if (tried.back().has_failed()) break;
   }
-  Published published{.files = {}, .as_written = worst_of(std::move(tried))};
-  if (staged && !published.as_written.is_refused()) published.files = staged->publish();
+  Published published{.files = {}, .load_check = worst_of(std::move(tried))};
+  if (staged && !published.load_check.has_failed()) published.files = staged->publish();
   return published;
 }
 
 }  // namespace
 
-AsWritten try_staged(const ir::Model& model, ir::Staged& staged, size_t number, const std::filesystem::path& path,
+LoadCheck try_staged(const ir::Model& model, ir::Staged& staged, size_t number, const std::filesystem::path& path,
                      const Trial& trial) {
   if (trial.is_checked || confirm::loads_quickly(model)) return try_result(model, trial, staged.look(number), path);
-  return {AsWritten::Outcome::kNotLoaded,
+  return {LoadCheck::Status::kSkipped,
           "that takes more than a second, and is left out with the check: without --no-check it is loaded, and run"};
 }
 

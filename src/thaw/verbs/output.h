@@ -28,17 +28,17 @@ struct Trial {
 };
 
 // What ONNX Runtime makes of one of the models, by its number, that have no names yet; `path` will be its name.
-AsWritten try_staged(const ir::Model& model, ir::Staged& staged, size_t number, const std::filesystem::path& path,
+LoadCheck try_staged(const ir::Model& model, ir::Staged& staged, size_t number, const std::filesystem::path& path,
                      const Trial& trial);
 
 struct Published {
   Files files;
-  AsWritten as_written;
+  LoadCheck load_check;
 
   template <typename Report>
   void tell(Report& report) && {
     report.files = std::move(files);
-    report.as_written = std::move(as_written);
+    report.load_check = std::move(load_check);
   }
 };
 

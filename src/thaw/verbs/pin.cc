@@ -52,11 +52,11 @@ PinnedOne pin_unchecked(const ir::Model& original, const PinOptions& options) {
   report.model = original.path.string();
   report.sizes = options.sizes;
   report.is_checked = options.check;
-  report.default_weights = rewrite::count_replaceable(original);
+  report.overridable_initializers = rewrite::count_replaceable(original);
   report.nodes_before = optimizing::weigh(*original.graph).nodes;
   pinning::Pinned pinned = pinning::pin(*made.model, options);
   report.changed = std::move(pinned.changes.made);
-  report.open = std::move(pinned.open);
+  report.dynamic_axes = std::move(pinned.open);
   report.nodes_after = optimizing::weigh(*made.model->graph).nodes;
   made.given = std::move(pinned.given);
   return made;
@@ -69,7 +69,7 @@ void check_pinned(PinnedOne& made, const ir::Model& original, const FeedOptions&
   confirm::AgainstReference compared =
       confirm::compare_pinned(result, *own, made.given, verbs::with_files(feeds, *made.model));
   made.report.checks = std::move(compared.checks);
-  made.report.uncompared = std::move(compared.uncompared);
+  made.report.not_compared = std::move(compared.not_compared);
 }
 
 // "vision.onnx" at height=336,width=448: "vision_height-336_width-448.onnx".
@@ -128,7 +128,7 @@ PinnedModels pin_all(const ir::Model& original, const std::vector<PinOptions>& o
     results.push_back(one.model.get());
   }
   verbs::require_renames(results, output);
-  PinnedModels all{.model = original.path.string(), .files = {}, .as_written = {}, .reports = {}};
+  PinnedModels all{.model = original.path.string(), .files = {}, .load_check = {}, .reports = {}};
   for (size_t i = 0; i < made.size(); ++i) {
     if (options[i].check) check_pinned(made[i], original, options[i].feeds);
     all.reports.push_back(std::move(made[i].report));
@@ -143,11 +143,11 @@ PinnedModels pin_all(const ir::Model& original, const std::vector<PinOptions>& o
 }  // namespace
 
 bool PinReport::accepted() const {
-  return confirm::all_agree(checks) && (!is_checked || !checks.empty()) && !as_written.is_refused();
+  return confirm::all_agree(checks) && (!is_checked || !checks.empty()) && !load_check.has_failed();
 }
 
 bool PinnedModels::accepted() const {
-  return std::ranges::all_of(reports, &PinReport::accepted) && !as_written.is_refused();
+  return std::ranges::all_of(reports, &PinReport::accepted) && !load_check.has_failed();
 }
 
 PinReport pin(Model& model, const PinOptions& options, const Output& output) {
@@ -155,7 +155,7 @@ PinReport pin(Model& model, const PinOptions& options, const Output& output) {
   PinnedModels one = pin_all(ModelAccess::begin(model), {options}, output, accepted);
   if (!accepted.empty()) ModelAccess::owner(model) = std::move(accepted.front());
   one.reports.front().files = std::move(one.files);
-  one.reports.front().as_written = std::move(one.as_written);
+  one.reports.front().load_check = std::move(one.load_check);
   return std::move(one.reports.front());
 }
 

@@ -66,7 +66,7 @@ SensitivityReport sensitivity(const Model& model, const SensitivityOptions& opti
   if (limits().max_memory > 0) how.max_memory = limits().max_memory / 2;
   if (!folder.empty()) make_folder(folder);
   if (!folder.empty() && how.journal.empty()) how.journal = folder / "measured.jsonl";
-  SensitivityReport report = measuring::measure(given, how, opened_as(how.fed, {}, given));
+  SensitivityReport report = measuring::measure(given, how, opened_as(how.preprocessing, {}, given));
   if (!folder.empty()) write_report(report, folder);
   return report;
 }
@@ -97,7 +97,7 @@ MeasuredPlan measure(const Model& model, const SensitivityReport& report, const 
                      const std::filesystem::path& data) {
   const CallClock clock;
   const ir::Model& given = ModelAccess::begin(model);
-  return measuring::measure_plan(given, report, plan, data, opened_as({}, report.fed, given));
+  return measuring::measure_plan(given, report, plan, data, opened_as({}, report.preprocessing, given));
 }
 
 PlanReport best_plan(const SensitivityReport& report, const BestPlanOptions& options,
@@ -109,8 +109,8 @@ PlanReport best_plan(const SensitivityReport& report, const BestPlanOptions& opt
   PlanReport chosen;
   if (options.check) {
     const auto model = ir::load(options.model.empty() ? std::filesystem::path(report.model) : options.model);
-    measuring::BestPlan best =
-        measuring::best_plan(*model, report, options.within, options.data, opened_as(options.fed, report.fed, *model));
+    measuring::BestPlan best = measuring::best_plan(*model, report, options.within, options.data,
+                                                    opened_as(options.preprocessing, report.preprocessing, *model));
     chosen.plan = std::move(best.plan);
     chosen.warning = over_limit(report, options.within, best.measured);
     chosen.measured = std::move(best.measured);

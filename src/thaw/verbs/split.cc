@@ -32,7 +32,7 @@ SplitPart summed_up(const splitting::Part& part) {
   described.outputs = part.outputs;
   const optimizing::Weight weight = optimizing::weigh(*part.model->graph);
   described.nodes = weight.nodes;
-  described.weights = weight.bytes;
+  described.weight_bytes = weight.bytes;
   return described;
 }
 
@@ -44,7 +44,7 @@ void check_parts(const std::vector<splitting::Part>& parts, const ir::Model& who
   for (size_t i = 0; i < parts.size(); ++i) chain.push_back(&rewrite::with_same_noise(*parts[i].model, same[i]));
   confirm::AgainstReference compared = confirm::compare_parts(chain, *own, feeds);
   report.checks = std::move(compared.checks);
-  report.uncompared = std::move(compared.uncompared);
+  report.not_compared = std::move(compared.not_compared);
 }
 
 std::filesystem::path path_of_part(const std::filesystem::path& folder, size_t number) {
@@ -99,7 +99,7 @@ Split cut_off(const ir::Model& whole, const SplitOptions& options, const FeedOpt
 }  // namespace
 
 bool SplitReport::accepted() const {
-  return confirm::all_agree(checks) && (!is_checked || !checks.empty()) && !as_written.is_refused();
+  return confirm::all_agree(checks) && (!is_checked || !checks.empty()) && !load_check.has_failed();
 }
 
 Split split(const Model& model, const SplitOptions& options, const Output& output) {
@@ -115,7 +115,7 @@ Split split(const Model& model, const SplitOptions& options, const Output& outpu
   SplitReport& report = result.report;
   report.model = whole.path.string();
   report.is_checked = options.check;
-  report.carried = std::move(divided.carried);
+  report.crossing_tensors = std::move(divided.carried);
   for (const splitting::Part& part : divided.parts) report.parts.push_back(summed_up(part));
   if (options.check) check_parts(divided.parts, whole, feeds, report);
   if (report.accepted()) {

@@ -32,7 +32,7 @@ void open_model(ir::Model& model, const Sizes& sizes, std::span<const AddedInput
 }
 
 ReferenceCase reported(std::string name, std::string sizes, CaseResult result) {
-  return {std::move(name), std::move(sizes), result.agrees, result.max_abs, std::move(result.reason)};
+  return {std::move(name), std::move(sizes), result.agrees, result.max_abs_diff, std::move(result.reason)};
 }
 
 CaseResult compare_case(run::Session& session, const Arrays& feeds, const Arrays& expected,
@@ -50,7 +50,7 @@ CaseResult compare_case(run::Session& session, const Arrays& feeds, const Arrays
     throw;  // there are hundreds of tries
   } catch (const Error& error) {
     result.reason = error.parts().what.empty() ? error.what() : error.parts().what;
-    result.max_abs = INFINITY;
+    result.max_abs_diff = INFINITY;
     // "… while running Gather node. Name:'/rotary/Gather_2' Status Message: …"
     constexpr std::string_view kName = "Name:'";
     if (const size_t begin = result.reason.find(kName); begin != std::string::npos) {
@@ -66,8 +66,8 @@ CaseResult compare_case(run::Session& session, const Arrays& feeds, const Arrays
     run::Comparison c;
     c.reason = "is not given";
     if (output != got.end()) c = run::compare(output->second, array, tolerance);
-    result.max_abs = std::max(result.max_abs, c.comparable ? c.max_abs : INFINITY);
-    if (c.passed) continue;
+    result.max_abs_diff = std::max(result.max_abs_diff, c.comparable ? c.max_abs_diff : INFINITY);
+    if (c.agrees) continue;
     result.wrong_outputs.push_back(name);
     if (!result.agrees) continue;
     result.agrees = false;
@@ -192,7 +192,7 @@ CaseResult Probe::run(const Choice& choice, size_t case_index, const Tolerance& 
       refusal_ = error.what();
     }
   }
-  if (!session_) return {.max_abs = INFINITY, .reason = refusal_};
+  if (!session_) return {.max_abs_diff = INFINITY, .reason = refusal_};
   const Case& one = sizes_.cases[case_index];
   std::vector<std::vector<int64_t>> fed(constants_.size());
   for (size_t i = 0; i < unknowns_.size(); ++i) {

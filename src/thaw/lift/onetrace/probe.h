@@ -34,7 +34,7 @@ using Choice = std::vector<size_t>;
 // What running one case came to.
 struct CaseResult {
   bool agrees = false;
-  double max_abs = 0;
+  double max_abs_diff = 0;
   std::string reason;                      // why it does not agree
   std::string failed_node;                 // where it does not run, if that is known
   std::vector<std::string> wrong_outputs;  // where it runs

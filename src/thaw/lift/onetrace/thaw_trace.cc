@@ -21,7 +21,7 @@ void report_sizes(const Sizes& sizes, FixReferenceReport& report) {
     for (const int64_t v : size.by_case) entry.at.push_back(std::to_string(v));
     entry.message =
         fmt::format("{} at the export; {} in the reference", entry.at.front(), fmt::join(size.by_case, ", "));
-    report.sizes.push_back(std::move(entry));
+    report.symbols.push_back(std::move(entry));
     if (!size.at)
       report.notes.push_back(fmt::format(
           "what '{}' was at the export is not known: no constant is taken for it (--sizes says it)", size.name));
@@ -42,10 +42,11 @@ bool is_right_at_export(const ir::Model& model, const Sizes& sizes, const FixRef
   const CaseResult result = compare_case(session, one.feeds, one.outputs, options.tolerance);
   if (result.agrees) return true;
   report.cases.push_back(reported(one.name, sizes_of_case(sizes, *sizes.at_case), result));
-  report.left.push_back({.where = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name),
-                         .message = "the model as it is does not give the reference's numbers at the sizes of --sizes "
-                                    "and --values: the reference "
-                                    "is another model's, or the export was at other sizes"});
+  report.remaining.push_back({.where = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name),
+                              .message =
+                                  "the model as it is does not give the reference's numbers at the sizes of --sizes "
+                                  "and --values: the reference "
+                                  "is another model's, or the export was at other sizes"});
   return false;
 }
 
@@ -117,7 +118,7 @@ FixReferenceReport thaw_trace(std::unique_ptr<ir::Model>& model, const std::file
   if (bounded && !report.all_agree)
     report.notes.emplace_back("not all that is possible was run: --tries says how many choices may be");
   report.changed = std::move(best.changed);
-  report.left = std::move(best.left);
+  report.remaining = std::move(best.left);
   report.cases = std::move(best.cases);
   report.notes.insert(report.notes.end(), best.notes.begin(), best.notes.end());
   return report;
