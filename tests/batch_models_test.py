@@ -1,4 +1,4 @@
-"""thaw batch on whole models: result i of the batch is the model's result on sample i."""
+"""thaw batch on whole models: row i of the result equals the original on sample i."""
 import numpy as np
 import onnx
 import pytest

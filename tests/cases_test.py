@@ -57,7 +57,7 @@ def said(thaw, command, folder):
 
 def shape(line):
     """A line without what differs from machine to machine: numbers with a point or an exponent, and how wide columns are."""
-    line = re.sub(r"\b\d+ (?=int8-blocks|int4|int8|as it is)", "# ", line)  # how many nodes a plan gives what
+    line = re.sub(r"\b\d+ (?=int8-blocks|int4|int8|unchanged)", "# ", line)  # how many nodes a plan gives what
     line = re.sub(r"(\d runs), .*", r"\1", line)  # which is the worst
     line = re.sub(r"-?\d[\d,]*\.\d+(e[+-]?\d+)?|-?\d+e[+-]?\d+", "#", line)
     return re.sub(r"\s+", " ", line).strip()

@@ -137,7 +137,7 @@ def test_a_tied_table_stays_one_by_methods_that_need_samples(thaw, save, tmp_pat
     np.savez(tmp_path / "ids.npz", **ids)
     out, report = convert(thaw, path, "--method", method, "--data", tmp_path / "ids.npz", to="int4")
     assert len(packed(out)) == 1 and sqnr(path, out, ids) > 12
-    assert len(report["not_converted"]) == (method == "awq") and all("looked up too" in n["message"] for n in report["not_converted"])
+    assert len(report["not_converted"]) == (method == "awq") and all("also looked up" in n["message"] for n in report["not_converted"])
 
 
 SHARED = """s (float[n, 64] x) => (float[n, 64] y, float[n, 32] z) {
@@ -348,7 +348,7 @@ def test_a_branch_that_no_sample_takes_has_its_codes_by_search(thaw, branches, t
     feeds = fed_branches(tmp_path, False, False)
     out, report = convert(thaw, branches, "--method", "gptq", "--data", tmp_path, to="int4")
     assert {k["where"]: k["message"] for k in report["not_converted"]} == {
-        "o": "gptq: no sample shows what its weight multiplies: search chooses its codes"}
+        "o": "gptq: no sample reaches its weight: search quantizes it"}
     assert len(report["converted"]) == 3 and sqnr(branches, out, feeds[0]) > 15
 
 
@@ -357,7 +357,7 @@ def test_what_stays_says_why(thaw, save, why):
     made = model("g (" + STAYING[why] + " }", w=random(64, 64), v=random(64))
     made.graph.initializer.append(numpy_helper.from_array(np.eye(64, dtype=np.int8), "whole"))
     out, report = convert(thaw, save(made, "stays"), "--no-optimize", to="int4", code=1)
-    assert not report["converted"] and report["failures"] == ["nothing was converted to int4: each node that is kept says why"]
+    assert not report["converted"] and report["failures"] == ["nothing was converted to int4: each unchanged node has its reason"]
     assert not out.exists()
     assert [k for k in report["not_converted"] if why in k["message"]], report["not_converted"]
 
@@ -439,7 +439,7 @@ def test_only_what_is_in_the_form_already_is_written_again(thaw, mlp, tmp_path, 
         else:
             assert report["output"] is None and f"nothing was converted to {wanted}" in report["failures"][0]
             assert not again.exists() and not report["already_converted"]
-            assert to == "f16" or [k for k in report["not_converted"] if f"it has codes of {to}" in k["message"]], report["not_converted"]
+            assert to == "f16" or [k for k in report["not_converted"] if f"it is already quantized to {to}" in k["message"]], report["not_converted"]
         again.unlink(missing_ok=True)
 
 
@@ -458,7 +458,7 @@ def test_samples_choose_gptq_unless_another_method_is_named(thaw, save, tmp_path
                                 ("int4", ["--real-zeros"], "search"), ("int4", ["--method", "search"], "search"), ("int4", ["--method", "rtn"], "rtn")):
         out, report = convert(thaw, path, *given, *options, to=to)
         assert report["method"] == method
-        assert f"codes in blocks by {method}" in thaw("convert", path, "-o", out, "--to", to, *given, *options, code=0).stdout
+        assert f"block quantization method: {method}" in thaw("convert", path, "-o", out, "--to", to, *given, *options, code=0).stdout
         found[to, *options] = min(e["sqnr_db"] for e in report["comparisons"] if e["dataset"] == "held_out")
     assert found["int4",] > found["int4", "--method", "search"] + 1
     _, report = convert(thaw, path, to="int4")
@@ -509,7 +509,7 @@ def test_the_projections_of_an_attention_go_together(thaw, save, tmp_path):
                         if n.op_type == "MatMulNBits"}
 
     report, bits = converted(("k", "int4"))
-    assert bits == {"q": 4, "k": 4, "v": 4} and any("goes with the other" in n["message"] for n in report["not_converted"])
+    assert bits == {"q": 4, "k": 4, "v": 4} and any("follows the other" in n["message"] for n in report["not_converted"])
     assert converted(("u", "int4"))[1] == {"u": 4}
     assert converted(("q", "int4"), ("v", "int8-blocks"))[1] == {"q": 8, "k": 8, "v": 8}
     assert converted(("v", "keep"), default="int4")[1] == {"h": 4, "u": 4, "g": 4}

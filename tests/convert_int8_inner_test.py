@@ -60,7 +60,7 @@ def test_both_branches_of_an_if(thaw, tmp_path, merged, how):
 
 def test_a_branch_that_no_sample_takes_has_its_weights_alone_in_8_bits(thaw, tmp_path, merged):
     out, report = convert(thaw, merged, "--data", samples(tmp_path / "s", feeds_of([True] * 12)))
-    assert {n["where"]: n["message"] for n in report["not_converted"]} == dict.fromkeys(("d", "p"), "int8: no sample runs the graph that it stands in: its weights alone are in 8 bits")
+    assert {n["where"]: n["message"] for n in report["not_converted"]} == dict.fromkeys(("d", "p"), "int8: no sample runs its subgraph: only its weights are quantized")
     assert stored(out) == ([], ["w0_quantized", "w1_quantized", "w2_quantized"])
     for first in (True, False):
         assert sqnr(merged, out, feeds_of([first])) > 27

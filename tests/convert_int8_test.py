@@ -216,8 +216,8 @@ def test_weights_that_are_shared_and_tied_stay_one_tensor(thaw, save, tmp_path, 
     assert sqnr(path, out, feeds) > 26
     if smooths:  # both that read w are scaled alike; the table is looked up as it is
         assert {n["where"]: n["message"] for n in report["not_converted"] if n["message"].startswith("smooth")} == {
-            "y": "smooth: its weight is looked up too: scaled, it would be stored twice",
-            "z": "smooth: its weight is turned before it is multiplied"}
+            "y": "smooth: its weight is also looked up: scaled, it would be stored twice",
+            "z": "smooth: its weight is transposed"}
 
 
 def test_products_of_every_form(thaw, save, tmp_path):
@@ -291,7 +291,7 @@ def test_an_lstm_whose_weights_are_computed_stays(thaw, save):
 def test_a_convolution_whose_weights_are_computed_says_so(thaw, save):
     path = save(model("g (float[n, 4, h, w] x, float[6, 4, 3, 3] k) => (float[n, 6, i, j] y) { y = Conv(x, k) }"), "fed")
     _, report = convert(thaw, path, "--dynamic", code=1)
-    assert [note["message"] for note in report["not_converted"]] == ["int8: its weights are computed, and are no constants"]
+    assert [note["message"] for note in report["not_converted"]] == ["int8: its weights are computed, not constant"]
 
 
 def test_a_weight_that_is_no_number_is_an_error_that_names_it(thaw, save, tmp_path):
@@ -401,7 +401,7 @@ def test_smoothing_stores_no_weight_twice(thaw, save, tmp_path):
     out, report = convert(thaw, path, "--data", folder, "--no-optimize", "--smooth", "0.5", name="smooth")
     codes = [i.name for i in onnx.load(out).graph.initializer if i.data_type == I8 and len(i.dims) == 2]
     assert sorted(codes) == ["turned_too_quantized", "turned_too_quantized_1", "v1_smooth_quantized", "w_smooth_quantized"]
-    assert {n["where"] for n in report["not_converted"] if "read turned too" in n["message"]} == {"v", "r"}
+    assert {n["where"] for n in report["not_converted"] if "also read transposed" in n["message"]} == {"v", "r"}
     assert squared_error(path, out, feeds) < squared_error(path, plain, feeds)
 
 
@@ -538,7 +538,7 @@ def test_what_is_drawn_does_not_decide_where_there_are_samples(thaw, save, tmp_p
                       w=w - w.mean(axis=0)), "far")
     out = path.with_name("far_int8.onnx")
     said = thaw("convert", path, "-o", out, "--to", "int8", "--dynamic", code=1).stdout
-    assert "is off by more than it is" in said and "--data" in said and not out.exists()
+    assert "has an error larger than its signal" in said and "--data" in said and not out.exists()
     feeds = [{"x": random(n, 8, scale=1e5)} for n in (3, 9)]
     out, report = convert(thaw, path, "--dynamic", "--data", samples(tmp_path / "s", feeds))
     assert not report["warnings"], "what drawn inputs lose is none of the samples'"
@@ -546,7 +546,7 @@ def test_what_is_drawn_does_not_decide_where_there_are_samples(thaw, save, tmp_p
     assert {e["dataset"] for e in report["comparisons"]} == {"held_out", "random"}
     feeds = [{"x": random(n, 8)} for n in (3, 9)]
     said = thaw("convert", path, "-o", out, "--to", "int8", "--dynamic", "--data", samples(tmp_path / "t", feeds), code=1).stdout
-    assert "FAILS: output 'y' is off by more than it is" in said and "over 2 held-out samples" in said
+    assert "error: output 'y' has an error larger than its signal" in said and "over 2 held-out samples" in said
 
 
 @pytest.mark.parametrize("mode", ["static", "--dynamic"])
@@ -585,9 +585,9 @@ def test_samples_held_out_calibration_and_drawn_inputs_stand_apart(thaw, save, t
             assert how in ("f16", "bf16") or abs(worst - sqnr(path, tmp_path / "out.onnx", unseen)) < 3
         text = thaw(*command, *given, code=0).stdout
         first = wanted[0].replace("_", "-")
-        assert f"cost on {first} samples\n" in text and "cost on drawn inputs, which decide nothing" in text
+        assert f"accuracy on {first} samples\n" in text and "accuracy on random inputs, for information only" in text
         written = page.read_text("utf-8")
-        titles = [f"Cost on {name}" for name in (f"{first} samples", "drawn inputs")]
+        titles = [f"Accuracy on {name}" for name in (f"{first} samples", "random inputs")]
         assert all(title in written for title in titles) and written.index(titles[0]) < written.index(titles[1])
         assert "not looked at" not in written
 
@@ -602,7 +602,7 @@ def test_warnings_and_the_verdict_are_of_the_first_kind_that_there_is(thaw, save
     report = thaw.json(*command, code=0)
     assert not report["warnings"] and min(e["sqnr_db"] for e in report["comparisons"] if e["dataset"] == "random") < 10
     report = thaw.json(*command, "--held-out", small, code=1)
-    assert "is off by as much as it is" in report["failures"][0] and "3 held-out samples" in report["failures"][0]
+    assert "has an error as large as its signal" in report["failures"][0] and "3 held-out samples" in report["failures"][0]
     report = thaw.json(*command, "--held-out", large, code=0)
     assert not report["warnings"] and {e["dataset"] for e in report["comparisons"]} == {"held_out", "calibration", "random"}
 
@@ -713,6 +713,6 @@ def test_weights_that_are_inputs_too(thaw, save, tmp_path):
     made.graph.initializer.append(numpy_helper.from_array(np.random.default_rng(0).standard_normal((16, 16)).astype(np.float32), "w"))
     path, out = save(made, "listed"), tmp_path / "out.onnx"
     report = thaw.json("convert", path, "-o", out, "--to", "int8", "--dynamic", code=1)
-    assert report["converted"] == [] and not out.exists() and "1 weight is an input too" in report["warnings"][0]
+    assert report["converted"] == [] and not out.exists() and "1 weight is also an input" in report["warnings"][0]
     report = thaw.json("convert", path, "-o", out, "--to", "int8", "--dynamic", "--constant-weights", code=0)
     assert len(report["converted"]) == 1 and [i.name for i in onnx.load(out).graph.input] == ["x"]

@@ -104,9 +104,9 @@ def test_what_is_not_loaded_is_not_written(thaw, save, to, check):
     out = path.with_name("out.onnx")
     made = thaw("convert", path, "-o", out, "--to", to, *check)
     if made.returncode == 1:
-        assert not out.exists() and "ONNX Runtime does not load it as it is written" in made.stdout + made.stderr
+        assert not out.exists() and "ONNX Runtime does not load the result" in made.stdout + made.stderr
     elif to == "bf16":
-        assert made.returncode == 0 and "ONNX Runtime has few kernels of bfloat16 for processors" in made.stdout
+        assert made.returncode == 0 and "ONNX Runtime's CPU provider has few bfloat16 kernels" in made.stdout
     else:
         assert made.returncode == 0
         assert_load([out])

@@ -48,7 +48,7 @@ def test_verify_gives_both_sides_the_same_numbers(thaw, save, tmp_path):
     model, out = save(sampler()), tmp_path / "out.onnx"
     thaw("optimize", model, "-o", out, code=0)
     run = thaw("verify", out, "--against", model, code=0)
-    assert "agrees at 3 sizes" in run.stdout and "the same on both sides" in run.stdout and "Removing" not in run.stdout
+    assert "agrees at 3 sizes" in run.stdout and "the same numbers on both sides" in run.stdout and "Removing" not in run.stdout
 
 
 def test_what_differs_is_found_all_the_same(thaw, save, tmp_path):

@@ -43,7 +43,7 @@ def test_what_stays_is_said_with_its_place_and_a_next_step(thaw, save):
     assert line["where"] == "axis 2 of 'x', axis 3 of 'x'"
     assert "'anchors'" in line["message"] and "thaw lift" in line["message"] and "--reference" in line["message"]
     text = thaw("fix", path, "--dry-run", code=1).stdout
-    assert "left as it is (2)" in text and "axis 2 of 'x', axis 3 of 'x'" in text
+    assert "unresolved (2)" in text and "axis 2 of 'x', axis 3 of 'x'" in text
 
 
 def test_axes_that_were_declared_free_are_not_half_mended(thaw, save, tmp_path):

@@ -15,7 +15,7 @@ def test_the_summary(thaw, save):
     assert lines[0] == f"{path}  IR 8, opset 17, made by a maker 3.5"
     assert lines[1] == "3 nodes, 1 weight of 756 bytes"
     assert "  image  float32  [n, 3, h, 11]" in lines
-    assert lines[-1] == "Dims are known of 3 of 3 tensors."
+    assert lines[-1] == "Shapes are known for 3 of 3 tensors."
     assert "features" not in "\n".join(lines)
 
 
@@ -23,8 +23,8 @@ def test_values_lists_every_tensor(thaw, save):
     text = thaw("inspect", save(conv_net()), "--tensors", code=0).stdout
     row = next(line for line in text.splitlines() if line.startswith("  features"))
     assert row.split()[1:3] == ["Conv", "float32"]
-    values = text.split("\nValues\n")[1]
-    assert "= n, 7, " in next(line for line in values.splitlines() if line.startswith("  shape "))
+    values = text.split("\nTensors\n")[1]
+    assert "n, 7, " in next(line for line in values.splitlines() if line.startswith("  shape "))
 
 
 def test_a_long_list_of_sizes_is_cut(thaw, save):

@@ -175,10 +175,10 @@ def ends(path, x, **options):
 
 def test_the_report_the_metadata_and_the_proof_say_the_domain(thaw, save, tmp_path):
     out, report = lifted(thaw, save, tmp_path, halves, [(16,), (32,), (64,)], "--rename", "x_dim1=n")
-    assert notes(report) == ["x_dim1: known for multiples of 2; one trace at another size tells the rest"]
+    assert notes(report) == ["x_dim1: valid for multiples of 2; a trace at another size extends this"]
     assert domain(out) == "n=2..:2"
     printed = thaw("check", out, "--sizes", "n=1..99", code=0).stdout
-    assert "every statement that the nodes make about sizes follows from the ranges, as the model states: n=2..:2" in printed
+    assert "every size condition follows from the ranges, as the model states: n=2..:2" in printed
     assert "'n=2..:2', which the model states of its inputs" in thaw("check", out, "--sizes", "n=17", code=2).stderr
 
 
@@ -199,13 +199,13 @@ def test_what_breaks_at_few_sizes_between_the_traces_is_not_written(thaw, save, 
 
     report = lift(64, 101, 190, code=1)
     assert not out.exists() and "x_dim1 = 129" in report["unexplained"][0]["where"]
-    assert notes(lift(64, 100, 190)) == ["x_dim1: known for multiples of 2; one trace at another size tells the rest"]
+    assert notes(lift(64, 100, 190)) == ["x_dim1: valid for multiples of 2; a trace at another size extends this"]
     assert lift(66, 101, 127)["valid_sizes"] == []
 
 
 def test_square_traces_say_so(thaw, save, tmp_path):
     out, report = lifted(thaw, save, tmp_path, flattened, [(64, 64), (128, 128), (96, 96)])
-    assert any("known where axes 2 and 3 of 'x' are equal, as in every trace" in note for note in notes(report))
+    assert any("valid where axes 2 and 3 of 'x' are equal, as in every trace" in note for note in notes(report))
     ends(out, np.zeros((1, 2, 5, 7), np.float32))
     assert session(out).run(None, {"x": np.zeros((1, 2, 7, 7), np.float32)})[0].shape == (1, 49, 2)
 

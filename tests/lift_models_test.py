@@ -121,7 +121,7 @@ def test_the_numbers_decide(thaw, save, tmp_path):
     other = save(changed, "changed")
     thaw("lift", first, second, "-o", tmp_path / "out.onnx", code=0)
     run = thaw("lift", first, other, "-o", tmp_path / "wrong.onnx", code=1)
-    assert "not explained" in run.stdout and not (tmp_path / "wrong.onnx").exists()
+    assert "unexplained" in run.stdout and not (tmp_path / "wrong.onnx").exists()
 
 
 @pytest.mark.parametrize("text, words", [
@@ -167,7 +167,7 @@ def test_one_of_three_traces_is_a_holdout(thaw, save, tmp_path):
     def held(*sizes):
         paths = [save(model(n, size), f"t{n}_{size}") for n, size in sizes]
         return thaw.json("lift", *paths, "-o", tmp_path / "out.onnx")["holdout"]
-    assert [note["message"] for note in held((10, 5), (14, 7), (22, 11))] == ["the other 2 traces say the same of 1 of 1 constants"]
+    assert [note["message"] for note in held((10, 5), (14, 7), (22, 11))] == ["1/1 constants predicted from the other 2 traces"]
     told = held((10, 3), (11, 3), (14, 4))  # a third, rounded down; two traces alone say 3
     assert "0 of 1" in told[0]["message"] and "without" in told[1]["message"]
     assert held((10, 5), (14, 7)) == []

@@ -274,7 +274,7 @@ def test_traces_that_are_too_short_are_compared_alone(thaw, save, tmp_path):
     out = tmp_path / "lifted.onnx"
     run = thaw("lift", *[save(gru(n), f"trace_{n}") for n in (1, 6, 2, 9)], "-o", out, code=0).stdout
     assert all(f"agrees with trace_{n}.onnx" in run for n in (1, 2, 6, 9))
-    assert run.count("too short to tell a step from the next") == 2
+    assert run.count("too short to separate one step from the next") == 2
     for n in (1, 4, 23):
         got, wanted = (session(model).run(None, {"x": rows(n)}) for model in (out, save(gru(n), "wanted")))
         assert all(np.abs(a - b).max() < 1e-5 for a, b in zip(got, wanted, strict=True)), n

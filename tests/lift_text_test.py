@@ -270,7 +270,7 @@ def test_values_that_are_data_are_passed_over_and_it_is_said(thaw, save, tmp_pat
         told[paths[-1].name] = {"ids": [list(range(3, 3 + n))]}
     (tmp_path / "values.json").write_text(json.dumps(told))
     run = thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", "--trace-values", tmp_path / "values.json", code=0)
-    assert "passed over (1)\n  ids: its values are data" in run.stdout
+    assert "skipped (1)\n  ids: its values are data" in run.stdout
 
 
 def with_ids(path, n):

@@ -25,7 +25,7 @@ def marks(n):
 
 def test_two_formulas_as_plain_are_refused(thaw, save, tmp_path):
     _, report = lifted(thaw, save, tmp_path, marks, [(19,), (37,)], 1)
-    assert any("two traces leave open whether it is" in m and "a third one tells, at x_dim0 = " in m for m in messages(report))
+    assert any("two traces do not determine whether it is" in m and "add a third trace at x_dim0 = " in m for m in messages(report))
 
 
 def windows(h, w):

@@ -256,7 +256,7 @@ def test_weights_that_a_caller_may_replace_stay_unless_asked(thaw, save, tmp_pat
     path, out, again = save(listed_weights(4)), tmp_path / "out.onnx", tmp_path / "again.onnx"
     report = thaw.json("optimize", path, "-o", out, code=0)
     assert operators(out) == "Conv BatchNormalization Relu" and report["overridable_initializers"] == 5
-    assert "5 weights are inputs too" in thaw("optimize", path, "-o", out, code=0).stdout
+    assert "5 weights are also inputs" in thaw("optimize", path, "-o", out, code=0).stdout
     report = thaw.json("optimize", path, "-o", out, "--constant-weights", code=0)
     assert operators(out) == "Conv Relu" and report["overridable_initializers"] == 0 and all(c["agrees"] for c in report["checks"])
     assert [i.name for i in onnx.load(out).graph.input] == ["x"]
@@ -452,7 +452,7 @@ def test_what_cannot_be_compared_is_not_written(thaw, save, tmp_path):
 def test_one_size_alone_is_said_in_a_whole_sentence(thaw, save, tmp_path):
     text = """<ir_version: 9, opset_import: ["" : 17]> g (float[n,3] x) => (float[4,3] y) <int64[2] s = {4, 3}> { a = Reshape(x, s) b = Neg(a) y = Neg(b) }"""
     report = thaw.json("optimize", save(onnx.parser.parse_model(text)), "-o", tmp_path / "out.onnx", code=0)
-    assert [line for line in report["not_compared"] if line.startswith("no other size")] == ["no other size was found that it runs at"]
+    assert [line for line in report["not_compared"] if line.startswith("no other size")] == ["no other size was found at which it runs"]
 
 
 # Patches that come in windows of two by two, as a tower takes them: the grid says how many there are.

@@ -73,10 +73,10 @@ def test_what_stays_open_is_named_with_its_reason(thaw, tower, tmp_path):
     out = tmp_path / "pinned.onnx"
     report = thaw.json("pin", tower, "--sizes", "height=44,width=28", "-o", out, code=0)
     why = {entry["tensor"]: entry["message"] for entry in report["models"][0]["dynamic_axes"]}
-    assert "'batch' is free: give it in --sizes" in why["image"]
+    assert "'batch' is dynamic: give it in --sizes" in why["image"]
     assert any("give that input in --values" in text for text in why.values())
     text = thaw("pin", tower, "--sizes", "height=44,width=28", "-o", out, code=0).stdout
-    assert "no number" in text and "'batch' is free" in text and "every size is a number" not in text
+    assert "still dynamic" in text and "'batch' is dynamic" in text and "every size is static" not in text
     for batch in (2, 5):  # what is open still runs at any size
         given = feeds(44, 28, batch, (1, 3, 5))
         for wanted, got in zip(run(tower, given), run(out, given), strict=True):
@@ -88,7 +88,7 @@ def test_a_size_that_the_data_makes_stays_open(thaw, save, tmp_path):
     model = save(onnx.parser.parse_model(text))
     report = thaw.json("pin", model, "--sizes", "n=7", "-o", tmp_path / "out.onnx", code=0)
     (entry,) = report["models"][0]["dynamic_axes"]
-    assert entry["axis"] == 1 and "only running the model tells" in entry["message"] and "NonZero" in entry["message"]
+    assert entry["axis"] == 1 and "known only at run time" in entry["message"] and "NonZero" in entry["message"]
 
 
 def test_a_branch_on_a_size_is_taken(thaw, save, tmp_path):

@@ -173,7 +173,7 @@ def test_without_a_cut_it_lists_narrow_places(thaw, save):
     assert all(point["tensors"] in ([f"s{i}"] for i in range(6)) and point["bytes"] == "64*n" for point in points)
     assert [round(point["weight_share_before"] * 6) for point in points] == [1, 2, 3, 4, 5]
     text = thaw("split", model, code=0).stdout
-    assert "places where few numbers pass" in text and "64*n" in text and "s2" in text
+    assert "cut points with little data across" in text and "64*n" in text and "s2" in text
 
 
 def test_what_cannot_be_cut_is_refused(thaw, model, tmp_path):
@@ -248,8 +248,8 @@ def test_outputs_declare_what_they_did(thaw, save, tmp_path):
 def test_what_has_no_place_for_a_cut_says_so(thaw, save, tmp_path):
     made = onnx.parser.parse_model('<ir_version: 9, opset_import: ["" : 17]> whole (float[n,8] x) => (float[n,8] y) { y = Exp(x) }')
     message = thaw.error("split", save(made), "--parts", 2, "-o", tmp_path / "parts")
-    assert "there is no place for a cut" in message and "leave the model whole" in message
-    assert "there is no place for 2 cuts" in thaw.error("split", save(made), "--parts", 3, "-o", tmp_path / "parts")
+    assert "no cut point was found" in message and "leave the model whole" in message
+    assert "fewer than 2 cut points were found" in thaw.error("split", save(made), "--parts", 3, "-o", tmp_path / "parts")
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -41,7 +41,7 @@ using NamedSizes = std::vector<std::pair<std::string, int64_t>>;
 struct Finding {
   std::string code;  // "THAW001"
   Severity severity = Severity::kWarning;
-  std::string title;    // of the rule: "one name for two sizes"
+  std::string title;    // of the rule: "one dim_param for two sizes"
   std::string message;  // of this finding, one sentence: "the name '?' stands for 40 and for 80"
   Place where;
   std::string source;  // of a frozen size: "input 'image' axis 2 ('height')"; else empty

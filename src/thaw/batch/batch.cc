@@ -137,8 +137,9 @@ struct FrozenBatch {
   std::vector<const ir::Value*> outputs;  // that should have as many rows
 
   ErrorParts refusal(std::string what, std::string where) const {
-    return {.what = fmt::format("{}: the model was made with {} samples, and '{}' still says so where '{}' is free",
-                                std::move(what), samples, constant, name),
+    return {.what = fmt::format(
+                "{}: the model was exported with batch {}, and '{}' still holds it although '{}' is dynamic",
+                std::move(what), samples, constant, name),
             .where = std::move(where),
             .expected = "a model for one sample, or for any number",
             .next = fmt::format("`thaw fix` writes '{}' there", name)};
@@ -248,7 +249,7 @@ void finish_outputs(ir::Graph& graph, Walk& walk, bool any_merged, const std::ve
     const bool is_known = fact.is_tensor() && fact.has_rank();
     const bool can_be = fact.is_tensor() || fact.kind == ops::Fact::Kind::kSequence;
     if (!is_known && (found == nullptr || !can_be)) {
-      throw Error(ErrorCode::kUnsupported, {.what = "its rank is not known, so that it cannot be batched",
+      throw Error(ErrorCode::kUnsupported, {.what = "its rank is unknown, so it cannot be batched",
                                             .where = fmt::format("output '{}'", output->name()),
                                             .expected = "a tensor of known rank",
                                             .next = "see what `thaw inspect` says of it"});
@@ -345,8 +346,7 @@ BatchReport batch_samples(ir::Model& model, const BatchOptions& options) {
     if (is_over_rows)
       existing_batches.push_back(
           {input->name(),
-           "its first axis is a batch already: no row of it meets another; --new-axis adds one before "
-           "it",
+           "axis 0 is already a batch axis: its rows are independent; --new-axis adds another before it",
            {}});
     if (const std::string name = input->type.shape->front().param; !name.empty())
       fix_dims(model, 1, [&](const ir::Value&, size_t, const ir::DeclaredDim& dim) { return dim.param == name; });
@@ -409,8 +409,8 @@ BatchReport batch_samples(ir::Model& model, const BatchOptions& options) {
   for (const TakenBranch& one : taken)
     walk.report().guarded_branches.push_back(
         {one.place,
-         fmt::format("batched as it goes where its condition is {}; otherwise a run is an error, as the other branch "
-                     "cannot run at these sizes: {}",
+         fmt::format("only the branch for condition {} is batched; with the other condition a run ends with an error, "
+                     "as that branch cannot run at these sizes: {}",
                      one.value, one.why),
          {}});
   for (const ir::Value* output : graph.outputs())

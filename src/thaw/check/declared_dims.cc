@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/check/causes.h"
 #include "thaw/check/rule.h"
 #include "thaw/dim/text/text.h"
 
@@ -78,14 +79,15 @@ void look_for_name_clashes(Evidence& evidence, Findings& findings) {
       if (a.value == b.value || !evidence.can_differ(a.size, b.size)) continue;
       if (b.is_output && is_frozen_number(evidence, b.size)) continue;
       Finding& f = findings.add(
-          fmt::format("the name '{}' stands for {} in '{}' (axis {}) and for {} in '{}' (axis {}){}", name,
-                      dim::to_string(a.size), a.value->name(), a.axis, dim::to_string(b.size), b.value->name(), b.axis,
+          fmt::format("dim_param '{}' is {} in '{}' (axis {}) and {} in '{}' (axis {}){}", name, dim::to_string(a.size),
+                      a.value->name(), a.axis, dim::to_string(b.size), b.value->name(), b.axis,
                       list.size() > 2 ? fmt::format(", {} different sizes in all", list.size()) : ""),
           place_of(*b.value));
-      f.fix = "`thaw fix` gives every size a name of its own";
+      f.fix = "`thaw fix` gives each size its own name";
+      if (is_question(name)) f.details.emplace_back(kCause, fmt::format("the placeholder dim_param '{}'", name));
       if (b.is_output) {
         f.severity = Severity::kWarning;
-        f.consequence = "ONNX Runtime runs it; whoever reads the declaration takes the two sizes to be equal";
+        f.consequence = "the model runs, but tools that read the declaration assume equal sizes";
       }
       for (size_t k = 0; k < list.size() && k < 16; ++k)
         f.related.push_back(
@@ -113,12 +115,12 @@ void look_for_meaningless_dims(Evidence& evidence, Findings& findings) {
   });
   for (const auto& [text, places] : by_text) {
     const auto& [first, axis] = places.front();
-    Finding& f =
-        findings.add(fmt::format("axis {} of '{}'{} is declared {}, which names no size{}", axis, first->name(),
-                                 places.size() > 1 ? fmt::format(" (and {} more)", places.size() - 1) : "", text,
-                                 text[0] == '\'' ? " and, written twice, says that two sizes are equal" : ""),
-                     place_of(*first));
-    f.fix = "`thaw fix` declares what the size is, or nothing";
+    Finding& f = findings.add(fmt::format("axis {} of '{}'{} has the placeholder {} {}", axis, first->name(),
+                                          places.size() > 1 ? fmt::format(" (and {} more)", places.size() - 1) : "",
+                                          text[0] == '\'' ? "dim_param" : "size", text),
+                              place_of(*first));
+    f.fix = "`thaw fix` declares the inferred size, or none";
+    if (text[0] == '\'') f.details.emplace_back(kCause, "the placeholder dim_param " + text);
     // On the model's inputs and outputs alone it is only unhelpful; between them the runtime plans memory by it.
     if (std::all_of(places.begin(), places.end(),
                     [](const auto& p) { return p.first->is_input() || p.first->is_output(); }))
@@ -136,14 +138,14 @@ void look_for_stale_declarations(Evidence& evidence, Findings& findings) {
     auto report = [&](const std::string& what) {
       Finding& f =
           findings.add(fmt::format("'{}' is declared {}, but {}", v.name(), declared_text(v.type), what), place_of(v));
-      f.fix = "`thaw fix` drops the declaration and declares what follows from the graph";
+      f.fix = "`thaw fix` replaces the declaration by the inferred one";
     };
     if (fact.dtype != ir::DataType::kUndefined && v.type.elem_type != ir::DataType::kUndefined &&
         fact.dtype != v.type.elem_type) {
-      Finding& f = findings.add(fmt::format("'{}' is declared {}, but the graph makes it {}", v.name(),
+      Finding& f = findings.add(fmt::format("'{}' is declared {}, but inferred {}", v.name(),
                                             ir::name_of(v.type.elem_type), ir::name_of(fact.dtype)),
                                 place_of(v));
-      f.fix = "`thaw fix` declares the type that follows from the graph";
+      f.fix = "`thaw fix` declares the inferred type";
       return;
     }
     if (!v.type.shape || !fact.shape) return;

@@ -32,8 +32,9 @@ const frozen::FrozenAnalysis& Evidence::frozen() {
   return *frozen_;
 }
 
-bool Evidence::is_declared_architecture(const frozen::FrozenSite& site) {
-  if (!frozen().all_inputs_static) return false;
+bool Evidence::is_of_architecture(const frozen::FrozenSite& site) {
+  const bool is_static = frozen().all_inputs_static;
+  if (!is_static && site.role == frozen::FrozenRole::kWeight) return false;
   if (!architecture_) {
     architecture_.emplace();
     std::set<std::string> last_axes;
@@ -44,7 +45,9 @@ bool Evidence::is_declared_architecture(const frozen::FrozenSite& site) {
       const auto ids = dim::symbols_of(s.expression);
       if (s.role != frozen::FrozenRole::kWeight || ids.size() != 1) continue;
       const dim::SymbolInfo& symbol = frozen_scope_.symbols()[static_cast<size_t>(ids.front())];
-      if (last_axes.contains(symbol.name)) architecture_->insert(ids.front());
+      // Of features a part may be what the weight takes, as a pool leaves it; of other axes that part may be any size's.
+      if (is_one_size(s.expression) || (is_static && last_axes.contains(symbol.name)))
+        architecture_->insert(ids.front());
     }
   }
   const auto is_fixed = [&](dim::Dim d) {

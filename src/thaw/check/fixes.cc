@@ -26,29 +26,29 @@ constexpr std::string_view kFix = "thaw fix {} -o fixed.onnx";
 constexpr std::string_view kReference = "thaw fix {} -o fixed.onnx --reference refs.npz";
 constexpr std::string_view kLift = "thaw lift {} SECOND_SIZE.onnx THIRD_SIZE.onnx -o lifted.onnx";
 constexpr std::string_view kDirectml = "thaw optimize {} -o directml.onnx --target directml";
-constexpr std::string_view kOtherSizesStop = "ONNX Runtime stops at other sizes: shapes no longer fit";
+constexpr std::string_view kOtherSizesStop = "ONNX Runtime stops at other sizes: shape mismatch";
 
 // clang-format off
 constexpr Fix kFixes[] = {
-    {"THAW001", "ONNX Runtime refuses the model, or stops at this node", {}},
+    {"THAW001", "ONNX Runtime rejects the model, or stops at this node", {}},
     {"THAW003", "ONNX Runtime will stop with 'Shape mismatch attempting to re-use buffer'", {kFix}},
-    {"THAW004", "ONNX Runtime takes sizes of one text to be equal, and may stop with 'Shape mismatch attempting to re-use buffer'", {kFix}},
-    {"THAW005", "ONNX Runtime warns of it, or refuses the model: 'existing shape differ' or 'Type Error'", {kFix}},
-    {"THAW006", "other runtimes refuse the model, or read the other one", {kFix}},
+    {"THAW004", "ONNX Runtime assumes that sizes with one name are equal, and may stop with 'Shape mismatch attempting to re-use buffer'", {kFix}},
+    {"THAW005", "ONNX Runtime warns, or rejects the model: 'existing shape differ' or 'Type Error'", {kFix}},
+    {"THAW006", "other runtimes reject the model, or read the other one", {kFix}},
     {"THAW010", kOtherSizesStop, {kFix, kReference, kLift}},
     {"THAW011", "ONNX Runtime stops at other sizes: the lengths of the Split no longer add up", {kLift, kReference}},
-    {"THAW012", "at larger sizes the rest is cut off without a word", {kFix, kLift}},
+    {"THAW012", "at larger sizes the rest is silently cut off", {kFix, kLift}},
     {"THAW013", "ONNX Runtime stops at other sizes: the table does not broadcast", {kLift, kReference}},
     {"THAW014", "at larger sizes elements are left out, at smaller ones ONNX Runtime stops: 'indices element out of data bounds'", {kLift, kReference}},
     {"THAW015", "ONNX Runtime stops at any other size", {}},
-    {"THAW016", "multiples of the frozen size run, and give wrong numbers", {kFix, kReference, kLift}},
-    {"THAW017", "inputs of as many elements in another arrangement run, and give wrong numbers", {kLift, kReference}},
-    {"THAW018", "with more than one sample the results of all are mixed", {"thaw batch {} -o batched.onnx"}},
+    {"THAW016", "multiples of the frozen size run, and give wrong results", {kFix, kReference, kLift}},
+    {"THAW017", "inputs with the same element count but other sides run, and give wrong results", {kLift, kReference}},
+    {"THAW018", "with more than one sample, results are mixed", {"thaw batch {} -o batched.onnx"}},
     {"THAW019", kOtherSizesStop, {kReference, kLift}},
-    {"THAW020", "the last step may come out one off", {}},
-    {"THAW021", "ONNX Runtime refuses the model: 'Type Error'", {kFix}},
-    {"THAW034", "the device waits for the host at every run", {kFix}},
-    {"THAW050", "what the other rules say is not all", {"thaw check {} --max-visits 1000000000"}},
+    {"THAW020", "the last step may be off by one", {}},
+    {"THAW021", "ONNX Runtime rejects the model: 'Type Error'", {kFix}},
+    {"THAW034", "the device waits for the host in every run", {kFix}},
+    {"THAW050", "findings may be missing", {"thaw check {} --max-visits 1000000000"}},
 };
 // clang-format on
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/check/causes.h"
 #include "thaw/check/rule.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/ir/data/tensor.h"
@@ -130,10 +131,16 @@ SiteText site_text(Evidence& evidence, const FrozenSite& site) {
   return text;
 }
 
+// A static export is frozen at its sizes once: what holds them is one finding. Weights have another remedy.
+void note_cause(Evidence& evidence, const FrozenSite& site, Finding& finding) {
+  if (evidence.frozen().all_inputs_static && site.role != FrozenRole::kWeight)
+    finding.details.emplace_back(kCause, "a static export");
+}
+
 void report(Evidence& evidence, Findings& findings, FrozenRole role, std::string_view noun, std::string_view fix) {
   for (const FrozenSite& site : evidence.frozen().sites) {
     bool matches = site.role == role || (role == FrozenRole::kShape && site.role == FrozenRole::kAttribute);
-    if (!matches || is_hidden(site) || evidence.is_declared_architecture(site)) continue;
+    if (!matches || is_hidden(site) || evidence.is_of_architecture(site)) continue;
     // Without a constant that can be named there is nothing that was frozen: the number is the operator's own, or comes
     // from sizes that are declared.
     if (!site.constant && !site.holder) continue;
@@ -147,17 +154,22 @@ void report(Evidence& evidence, Findings& findings, FrozenRole role, std::string
     if (site.constant) place.tensor = site.constant->name();
     Finding& f = findings.add(std::move(message), std::move(place));
     f.source = text.origin;
-    if (site.by_name) f.consequence = "the output has the size of the export whatever the inputs' is";
+    if (site.by_name) f.consequence = "the output has the export's size for every input size";
     f.fix = std::string(fix);
+    note_cause(evidence, site, f);
+    // A name for what a weight fixes is no more than a name; nor is there anything to declare where all is.
+    if (role == FrozenRole::kWeight &&
+        (evidence.frozen().all_inputs_static || (evidence.is_one_size(site.expression) && site.more.empty())))
+      f.severity = Severity::kNote;
     f.details.emplace_back("frozen at", text.values);
     f.details.emplace_back("should be", text.expressions);
   }
 }
 
-constexpr std::string_view kFixShape = "`thaw fix` writes the size as an expression of the inputs where it is proven";
+constexpr std::string_view kFixShape =
+    "`thaw fix` replaces it by an expression of the input sizes where that is proven";
 constexpr std::string_view kFixTable =
-    "one model does not tell how the table grows: compute it from the input's sizes in the model, or export again with "
-    "them free";
+    "one model does not determine how the table grows: compute it from the input sizes, or export with dynamic sizes";
 
 }  // namespace
 
@@ -167,7 +179,7 @@ void look_for_frozen_shapes(Evidence& evidence, Findings& findings) {
 
 void look_for_frozen_splits(Evidence& evidence, Findings& findings) {
   report(evidence, findings, FrozenRole::kSplit, "the list of lengths",
-         "split by computed lengths in the model, or give each length a row of a padded batch");
+         "compute the split lengths in the model, or pad the windows to one batch");
 }
 
 void look_for_frozen_slices(Evidence& evidence, Findings& findings) {
@@ -184,22 +196,23 @@ void look_for_frozen_indices(Evidence& evidence, Findings& findings) {
 
 void look_for_fixing_weights(Evidence& evidence, Findings& findings) {
   report(evidence, findings, FrozenRole::kWeight, "the weight",
-         "declare the input with that size, or pool to a fixed size before the weight");
+         "declare the input with this size, or pool to a fixed size before the weight");
 }
 
 // A size that is not checked when the model runs: a -1 takes what is left over, so a second image or a longer text
 // runs, its numbers mixed into the first's.
 void look_for_hidden_sizes(Evidence& evidence, Findings& findings) {
   for (const FrozenSite& site : evidence.frozen().sites) {
-    if (!is_hidden(site) || evidence.is_declared_architecture(site)) continue;
+    if (!is_hidden(site) || evidence.is_of_architecture(site)) continue;
     Place place = place_of(*site.node);
     if (site.constant) place.tensor = site.constant->name();
     const SiteText text = site_text(evidence, site);
-    Finding& f = findings.add(fmt::format("{} has {} frozen beside a -1, which takes up whatever {} is: multiples of "
-                                          "the frozen size run, and are wrong",
+    Finding& f = findings.add(fmt::format("{} has the frozen size {} next to a -1, which absorbs changes of {}: "
+                                          "multiples of the frozen size run and give wrong results",
                                           name_of(*site.node), text.values, text.expressions),
                               std::move(place));
     f.source = text.origin;
+    note_cause(evidence, site, f);
     f.fix = std::string(kFixShape);
     // A batch is brought back without a second export.
     if (site.folds_batch) f.commands = {"thaw fix {} -o fixed.onnx", "thaw batch {} -o batched.onnx"};
@@ -260,13 +273,13 @@ void look_for_permuted_sizes(Evidence& evidence, Findings& findings) {
         if (size % d == 0) side = d;
       if (!has_index || side == 0) continue;
     }
-    Finding& f =
-        findings.add(fmt::format("{} constant{} hold the order of {} elements: an input of the same count in another "
-                                 "arrangement{} runs and is wrong",
-                                 count, count == 1 ? "" : "s", size, example),
-                     place_of(*site->node));
+    Finding& f = findings.add(fmt::format("{} constant{} fix the order of {} elements: an input with the same count "
+                                          "but other sides{} runs and gives wrong results",
+                                          count, count == 1 ? "" : "s", size, example),
+                              place_of(*site->node));
     if (site->constant) f.where.tensor = site->constant->name();
     f.source = key;
+    note_cause(evidence, *site, f);
     f.fix = std::string(kFixTable);
   }
 }

@@ -101,17 +101,17 @@ void look_for_conditions_on_inputs(Evidence& evidence, Findings& findings) {
     if (told.size() == kMaxReported || !told.insert(text).second) continue;
     Finding& f = findings.add(fmt::format("{}: {} ({})", name_of(*o->node), text, o->what), place_of(*o->node));
     f.details.emplace_back("statement", statement_text(*o));
-    f.fix = "feed it such numbers; no size decides this";
+    f.fix = "give inputs with such values; sizes do not decide this";
   }
   for (const OpenStatement& open : evidence.size_proofs().open) {
     const ir::Value* input = input_behind(*open.obligation);
     if (!input) continue;
-    const std::string text = fmt::format("{} is not proven, as {} are made of what input '{}' holds",
+    const std::string text = fmt::format("{} is not proven: {} depend on the values of input '{}'",
                                          open.obligation->what, numbers_of(*open.obligation), input->name());
     if (told.size() == kMaxReported || !told.insert(text).second) continue;
     Finding& f =
         findings.add(fmt::format("{}: {}", name_of(*open.obligation->node), text), place_of(*open.obligation->node));
-    f.fix = "feed it what the model was made for; no size decides this";
+    f.fix = "give the inputs that the model was made for; sizes do not decide this";
   }
 }
 

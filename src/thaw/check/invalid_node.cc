@@ -9,7 +9,7 @@ namespace thaw::checking {
 void look_for_invalid_nodes(Evidence& evidence, Findings& findings) {
   for (const infer::Problem& p : evidence.inferred().problems()) {
     Finding& f = findings.add(fmt::format("{}: {}", name_of(*p.node), p.message), place_of(*p.node));
-    f.fix = "export the model again, or mend the node: no input size makes it run";
+    f.fix = "export the model again, or fix the node: it runs at no input size";
   }
 }
 
@@ -17,18 +17,14 @@ void look_for_unknown_operators(Evidence& evidence, Findings& findings) {
   for (const std::string& op : evidence.inferred().unknown_operators()) {
     Place where;
     where.op = op;
-    findings.add(
-        fmt::format(
-            "{} is not among the operators that Thaw knows: the sizes it makes are taken as declared, or unknown", op),
-        where);
+    findings.add(fmt::format("{} is unknown to Thaw: its output sizes are taken as declared, or unknown", op), where);
   }
 }
 
 void look_for_spent_budget(Evidence& evidence, Findings& findings) {
   const Budget& budget = *evidence.model().budget;
   if (!budget.is_out()) return;
-  Finding& f =
-      findings.add(fmt::format("over budget: {}; what is not known may be unknown for that alone", budget.text()));
+  Finding& f = findings.add(fmt::format("over budget: {}; unknown sizes may have this cause", budget.text()));
   f.fix = "give --max-visits or --max-memory if you trust the file";
 }
 

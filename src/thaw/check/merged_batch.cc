@@ -111,11 +111,10 @@ void look_for_folded_ends(Evidence& evidence, Findings& findings, std::set<const
     const bool alone_after = std::ranges::any_of(*out.shape, [&](dim::Dim d) { return dim::same(d, batch); });
     const bool merged = std::ranges::any_of(*out.shape, [&](dim::Dim d) { return d.is_symbolic() && contains(d, id); });
     if (alone_after || !merged) continue;
-    Finding& f = findings.add(
-        fmt::format("{} folds the batch into another axis: with a batch, output '{}' is {} and no row tells "
-                    "which sample it belongs to",
-                    name_of(*node), output->name(), text_of(out.shape)),
-        place_of(*node));
+    Finding& f = findings.add(fmt::format("{} folds the batch into another axis: with a batch, output '{}' is {}, and "
+                                          "its rows cannot be assigned to samples",
+                                          name_of(*node), output->name(), text_of(out.shape)),
+                              place_of(*node));
     f.where.tensor = output->name();
     known.insert(output);
     // What the model declares itself to take mixes samples, not only what it could be made to take.
@@ -151,17 +150,15 @@ void look_for_met_samples(Evidence& evidence, Findings& findings, const std::set
       const std::string reach = fmt::format("output '{}' ({})", output->name(), text_of(fact.shape));
       const bool is_folded = seen.state == State::kFolded;
       Finding& f = findings.add(
-          is_folded
-              ? fmt::format("{} folds the batch '{}' into another axis: no row of {} tells which sample it belongs to",
-                            name_of(*seen.node), name, reach)
-              : fmt::format("{} makes one number of several samples of the batch '{}': what {} has of a sample depends "
-                            "on the others",
-                            name_of(*seen.node), name, reach),
+          is_folded ? fmt::format("{} folds the batch '{}' into another axis: rows of {} cannot be assigned to samples",
+                                  name_of(*seen.node), name, reach)
+                    : fmt::format("{} reduces over samples of the batch '{}': in {} each sample depends on the others",
+                                  name_of(*seen.node), name, reach),
           place_of(*seen.node));
       f.where.tensor = output->name();
       f.severity = Severity::kWarning;
       f.fix = is_folded ? "keep the batch an axis of its own"
-                        : "compute it over the axes of a sample alone; or run one sample at a time";
+                        : "reduce over the axes of one sample only, or run one sample at a time";
     }
   }
 }

@@ -85,7 +85,7 @@ class TypeRule {
       // What does not load cannot be compared.
       f.commands = {fmt::format("thaw optimize {{}} -o newer.onnx --opset {} --no-check", newer)};
     } else {
-      f.fix = "put a Cast there, or mend what makes the operand";
+      f.fix = "put a Cast there, or fix the operand's producer";
     }
     return true;
   }

@@ -229,7 +229,7 @@ std::vector<frozen::Source> sources_of(const infer::Result& result, const ir::No
 std::set<std::string> sizes_text(Evidence& evidence) {
   std::set<std::string> names;
   for (const frozen::FrozenSite& site : evidence.frozen().sites) {
-    if ((!site.constant && !site.holder) || evidence.is_declared_architecture(site)) continue;
+    if ((!site.constant && !site.holder) || evidence.is_of_architecture(site)) continue;
     const auto add = [&](dim::Dim d) {
       for (const int id : dim::symbols_of(d))
         names.insert(evidence.frozen_scope().symbols()[static_cast<size_t>(id)].name);
@@ -245,13 +245,13 @@ void report(Findings& findings, const infer::Result& result, const dim::Scope& s
   const bool several = nodes > 1;
   const std::string who = several ? fmt::format("{} and {} more", name_of(*o.node), nodes - 1) : name_of(*o.node);
   Place place = place_of(*o.node);
-  std::string where_it_holds = "some sizes only, though it is declared free";
+  std::string where_it_holds = "some sizes only, though it is declared dynamic";
   std::string frozen;
   if (meaning.is_few) {
     const std::string& name = scope.symbols()[static_cast<size_t>(meaning.symbol)].name;
     where_it_holds = meaning.values.empty()
                          ? fmt::format("no size '{}'", name)
-                         : fmt::format("{}={} only, though '{}' is free", name, text_of(meaning.values), name);
+                         : fmt::format("{}={} only, though '{}' is dynamic", name, text_of(meaning.values), name);
     // Of several numbers a constant may have any by chance.
     const auto sources =
         meaning.values.size() == 1 ? sources_of(result, *o.node, meaning.values) : std::vector<frozen::Source>();
@@ -262,7 +262,7 @@ void report(Findings& findings, const infer::Result& result, const dim::Scope& s
                    : fmt::format(": frozen in '{}' of {}", source.attribute, name_of(*source.node));
       break;
     }
-    if (frozen.empty()) frozen = ": a size was frozen on the way there";
+    if (frozen.empty()) frozen = ": a size was frozen before this node";
   }
   Finding& f = findings.add(fmt::format("{} {} {} ({}), which holds at {}{}", who, several ? "need" : "needs",
                                         statement_of(o), o.what, where_it_holds, frozen),
@@ -270,8 +270,8 @@ void report(Findings& findings, const infer::Result& result, const dim::Scope& s
   if (!meaning.is_few) f.severity = Severity::kWarning;
   f.details.emplace_back("statement", statement_of(o));
   f.fix = meaning.is_few
-              ? "compute the size in the model, or declare the input with that number"
-              : "`thaw check --sizes` shows the smallest sizes that break it; state the sizes that the model is for";
+              ? "compute the size in the model, or declare the input with this size"
+              : "`thaw check --sizes` shows the smallest failing sizes; declare the sizes the model supports";
 }
 
 }  // namespace

@@ -63,13 +63,13 @@ class Witnesses {
   std::variant<BrokenStatement, OpenStatement> find(const ops::Obligation& o, dim::Assignment counterexample) const {
     if (const auto by_data = data_in(counterexample)) {
       const auto sizes = dim::breaks_whatever(o.kind, o.a, o.b, counterexample);
-      if (!sizes) return OpenStatement{&o, fmt::format("it rests on {}, which only running the model tells", *by_data)};
+      if (!sizes) return OpenStatement{&o, fmt::format("it depends on {}, known only at run time", *by_data)};
       counterexample = *sizes;
     }
-    if (!others_) return OpenStatement{&o, "no sizes were found at which all that is known of the inputs holds"};
+    if (!others_) return OpenStatement{&o, "no sizes were found that satisfy all that is known of the inputs"};
     std::optional<NamedSizes> rows = NamedSizes();
     if (!ranges_.sums.empty()) rows = ranges_.sums.rows_for(with_others(counterexample, *others_));
-    if (!rows) return OpenStatement{&o, "no rows of the inputs were found that make the sizes that break it"};
+    if (!rows) return OpenStatement{&o, "no input rows were found that give the failing sizes"};
     NamedSizes at = by_name(counterexample, ranges_.scope);
     return BrokenStatement{&o, std::move(counterexample), std::move(at), std::move(*rows)};
   }
@@ -123,7 +123,7 @@ SizeProofs prove_sizes(const SizeRanges& ranges) {
     if (o.of_values && (o.a.is_unknown() || o.b.is_unknown()))
       found = OpenStatement{&o, fmt::format("nothing is known of {}", numbers_of(o))};
     else if (proof.verdict == dim::Verdict::kNo && o.is_enough)  // a counterexample shows nothing
-      found = OpenStatement{&o, "where it does not hold the node may run all the same"};
+      found = OpenStatement{&o, "the node may run even where it does not hold"};
     else if (proof.verdict == dim::Verdict::kNo)
       found = witnesses.find(o, proof.counterexample);
     auto* broken = std::get_if<BrokenStatement>(&found);
@@ -175,7 +175,7 @@ void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
     f.breaking_sizes = all_sizes(b, evidence.size_proofs(), evidence.size_ranges());
     f.details.emplace_back("smallest size", text_of(*f.breaking_sizes));
     f.details.emplace_back("statement", statement_text(*b.obligation));
-    f.fix = "narrow the range, or see the findings on frozen sizes for the constant behind it";
+    f.fix = "narrow the range, or see the findings on frozen sizes for its constant";
   }
   // What no size at all mends is said by THAW001.
   for (const infer::Problem& problem : evidence.inferred().problems()) told.insert(problem.node);
@@ -186,7 +186,7 @@ void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
     Finding& f = findings.add(
         fmt::format("{} cannot run at any size in the ranges: {}", name_of(*problem->node), problem->message),
         place_of(*problem->node));
-    f.fix = "other ranges, or see the findings on frozen sizes for the constant behind it";
+    f.fix = "give other ranges, or see the findings on frozen sizes for its constant";
   }
 }
 
@@ -198,14 +198,14 @@ void look_for_unspecified_sizes(Evidence& evidence, Findings& findings) {
     if (told.size() == kMaxShown || !told.insert(b.obligation->node).second) continue;
     const std::string at = text_of(b.at);
     Finding& f = findings.add(
-        fmt::format("{} is outside of its specification at {}: {} needs {}, which ONNX Runtime does not ask for",
+        fmt::format("{} is outside its specification at {}: {} needs {}, which ONNX Runtime does not require",
                     name_of(*b.obligation->node), at.empty() ? "every size" : at, b.obligation->what,
                     statement_text(*b.obligation)),
         place_of(*b.obligation->node));
     f.breaking_sizes = all_sizes(b, evidence.size_proofs(), evidence.size_ranges());
     f.details.emplace_back("smallest size", text_of(*f.breaking_sizes));
     f.details.emplace_back("statement", statement_text(*b.obligation));
-    f.fix = "narrow the range, or pad so that the specified size and ONNX Runtime's are the same";
+    f.fix = "narrow the range, or pad so that the specified size and ONNX Runtime's agree";
   }
 }
 
@@ -225,13 +225,13 @@ void look_for_unproven_sizes(Evidence& evidence, Findings& findings) {
                                           statement_text(*open.obligation), open.reason),
                               place_of(*open.obligation->node));
     if (open.obligation->of_values) f.severity = Severity::kNote;
-    f.fix = open.obligation->of_values ? "narrow the ranges, or make these numbers from sizes alone"
+    f.fix = open.obligation->of_values ? "narrow the ranges, or compute these numbers from sizes only"
                                        : "narrow the ranges or state divisibility (64..1024:32)";
   }
   for (const std::string& op : result.unknown_operators()) {
     Place where;
     where.op = op;
-    findings.add(fmt::format("{} has no rule, so nothing is proven of its nodes", op), where);
+    findings.add(fmt::format("{} has no shape rule, so nothing is proven about its nodes", op), where);
   }
   // A tensor whose size could not be inferred makes no statements: what reads it is not covered.
   for (const ir::Node* node : evidence.model().graph->nodes()) {
@@ -241,7 +241,7 @@ void look_for_unproven_sizes(Evidence& evidence, Findings& findings) {
       if (!first || !out || (out->uses().empty() && result.fact(out).has_rank())) continue;
       const std::string part = unknown_part(result.fact(out));
       if (!part.empty() && shown++ < kMaxShown)
-        findings.add(fmt::format("{} of '{}' is not known, so nothing is proven of what reads it", part, out->name()),
+        findings.add(fmt::format("{} of '{}' is unknown, so nothing is proven about its readers", part, out->name()),
                      place_of(*out));
     }
   }

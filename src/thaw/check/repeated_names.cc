@@ -8,7 +8,7 @@ namespace thaw::checking {
 
 void look_for_repeated_names(Evidence& evidence, Findings& findings) {
   for (const ir::Repeated& repeated : evidence.model().repeated) {
-    Finding& f = findings.add(fmt::format("'{}' is the name of {}: ONNX Runtime reads the last of them, others may not",
+    Finding& f = findings.add(fmt::format("'{}' names {}: ONNX Runtime reads the last one, other runtimes may not",
                                           repeated.name, repeated.makers));
     f.where.tensor = repeated.name;
     f.fix = "`thaw fix` writes the one that ONNX Runtime reads";

@@ -74,9 +74,11 @@ class Evidence {
   // The analysis of frozen sizes, in a scope of its own.
   const frozen::FrozenAnalysis& frozen();
   dim::Scope& frozen_scope() { return frozen_scope_; }
-  // Whether a site speaks only of last axes of inputs that are declared as numbers and that a weight fixes: features,
-  // which are what they are declared to be.
-  bool is_declared_architecture(const frozen::FrozenSite& site);
+  // Whether a site speaks only of axes of inputs that a weight fixes at their one size, as features and channels are: what else
+  // holds that size is right to. The weight itself says nothing new where the inputs are declared as numbers.
+  bool is_of_architecture(const frozen::FrozenSite& site);
+  // Whether an expression is the size of one axis, not one computed of it.
+  bool is_one_size(dim::Dim size) const { return size.is_symbolic() && frozen_scope_.symbol_id(size) >= 0; }
   // Whether a node is computed from an input: one of the first 64, else "yes".
   bool reads(const ir::Node& node, const ir::Value& input);
   // The value whose axis a data-dependent symbol of that analysis names; null where there is none.

@@ -19,7 +19,7 @@ void look_for_shape_chains(Evidence& evidence, Findings& findings) {
     if (at.function || at.at_load) continue;
     auto chain = infer::shape_chain(*at.node, evidence.inferred(), literals);
     if (!chain || view->is_constant(*at.node->input(1))) continue;
-    Finding& f = findings.add(fmt::format("{} takes a target that {} nodes compute; the constant [{}] says the same",
+    Finding& f = findings.add(fmt::format("{} takes a target computed by {} nodes; the constant [{}] is equivalent",
                                           name_of(*at.node), chain->nodes, fmt::join(chain->target, ", ")),
                               place_of(at));
     f.where.tensor = at.node->input(1)->name();

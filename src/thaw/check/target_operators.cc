@@ -14,7 +14,7 @@
 namespace thaw::checking {
 namespace {
 
-constexpr std::string_view kOnCpu = "ONNX Runtime would run it on the CPU and copy to and from the device";
+constexpr std::string_view kOnCpu = "ONNX Runtime runs it on the CPU and copies to and from the device";
 
 struct Refusal {
   std::string message, fix;
@@ -31,7 +31,7 @@ Refusal refuse_domain(const TargetNode& at, const ops::Target& target) {
   if (at.node->domain() == ops::kMicrosoft)
     r.fix = "export without ONNX Runtime's own operators, or write it as standard ones";
   else if (at.node->domain().starts_with("com.m"))
-    r.fix = "take the model from before ONNX Runtime optimized and saved it";
+    r.fix = "use the model as it was before ONNX Runtime optimized and saved it";
   else
     r.fix = "give the model a function of that name, made of operators that the target takes";
   return r;

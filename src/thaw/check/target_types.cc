@@ -29,7 +29,7 @@ DataType substitute(DataType type, const ops::TypeSet& taken) {
 
 std::string how_to_fix(ops::ValueType type, const ops::TypeSet& taken) {
   DataType other = type.container == ops::Container::kTensor ? substitute(type.dtype, taken) : DataType::kUndefined;
-  std::string rest = "ONNX Runtime would run it on the CPU";
+  std::string rest = "ONNX Runtime runs it on the CPU";
   if (other == DataType::kUndefined) return "write it as other operators; " + rest;
   return fmt::format("compute it in {}, with a Cast around it where the values allow; {}", ir::name_of(other), rest);
 }

@@ -40,11 +40,10 @@ void look_for_unknown_ranks(Evidence& evidence, Findings& findings) {
     if (std::ranges::any_of(node.inputs(), [&](const ir::Value* in) { return is_unranked(*view, in); })) continue;
     for (const ir::Value* out : node.outputs()) {
       if (!is_unranked(*view, out)) continue;
-      Finding& f =
-          findings.add(fmt::format("the rank of '{}', which {} makes, does not follow from the graph: {} needs "
-                                   "it before the model runs",
-                                   out->name(), name_of(node), view->target().title),
-                       place_of(at));
+      Finding& f = findings.add(
+          fmt::format("the rank of '{}', made by {}, is not known from the graph: {} needs it before the model runs",
+                      out->name(), name_of(node), view->target().title),
+          place_of(at));
       f.where.tensor = out->name();
       f.fix =
           node.op_type() == "Squeeze" ? "give the Squeeze its axes" : "make the shape of a fixed number of elements";

@@ -55,7 +55,8 @@ int fail(const Error& error, bool json) {
     }
   }
   const std::string line = "thaw: " + report::printable(error.what()) + "\n";
-  std::fputs(report::fit(line, report::columns_of(STDERR_FILENO)).c_str(), stderr);
+  const report::Style style = report::Style::of(STDERR_FILENO);
+  std::fputs(report::fit(report::dress_outcomes(line, style), report::columns_of(STDERR_FILENO)).c_str(), stderr);
   return kWrong;
 }
 

@@ -40,8 +40,8 @@ void write_whole_output(std::string_view text) {
 
 void write_fitted(std::string_view text) {
   const size_t columns = report::columns_of(STDOUT_FILENO);
-  if (columns == 0) return write_whole_output(text);
-  write_whole_output(report::fit(report::fold_expressions(text, columns), columns));
+  const report::Style style = report::Style::of(STDOUT_FILENO);
+  write_whole_output(report::fit(report::dress_outcomes(report::fold_expressions(text, columns), style), columns));
 }
 
 }  // namespace

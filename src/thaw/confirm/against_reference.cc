@@ -46,8 +46,7 @@ class ReferenceComparison {
   }
 
   AgainstReference take() {
-    if (found_.checks.empty())
-      found_.not_compared.push_back("nothing was compared: the model itself does not run here: " + failure_);
+    if (found_.checks.empty()) found_.not_compared.push_back("the original does not run here: " + failure_);
     return std::move(found_);
   }
 

@@ -95,21 +95,19 @@ LoadCheck try_as_written(const ToTry& what) {
     if (!loaded && says_no_kernel(error))
       return {Status::kSkipped,
               has_type(*what.written, DataType::kBfloat16)
-                  ? fmt::format(
-                        "ONNX Runtime has few kernels of bfloat16 for processors ({}): run it where they are, as on a "
-                        "GPU, or write it in float16 (convert --to f16, build --dtype f16)",
-                        by_its_name(error.parts().what, what))
+                  ? fmt::format("ONNX Runtime's CPU provider has few bfloat16 kernels ({}): run it on a GPU, or use "
+                                "float16 (convert --to f16, build --dtype f16)",
+                                by_its_name(error.parts().what, what))
                   : by_its_name(error.parts().what, what)};
     if (error.code() != ErrorCode::kRuntimeFailed) throw;
     if (loaded && what.original != nullptr && !runs(*what.original, *what.fed))
-      return {Status::kLoaded,
-              fmt::format("neither it nor the model runs as it is written: {}", message_of(error, what))};
+      return {Status::kLoaded, fmt::format("neither the result nor the original runs: {}", message_of(error, what))};
     if (loaded)
-      return {Status::kFailed, fmt::format("it loads as it is written, and does not run: {}", message_of(error, what))};
-    if (what.original == nullptr || is_loaded(*what.original))
       return {Status::kFailed,
-              fmt::format("ONNX Runtime does not load it as it is written: {}", message_of(error, what))};
-    return {Status::kSkipped, fmt::format("neither it nor the model is loaded: {}", message_of(error, what))};
+              fmt::format("the result loads in ONNX Runtime but does not run: {}", message_of(error, what))};
+    if (what.original == nullptr || is_loaded(*what.original))
+      return {Status::kFailed, fmt::format("ONNX Runtime does not load the result: {}", message_of(error, what))};
+    return {Status::kSkipped, fmt::format("neither the result nor the original loads: {}", message_of(error, what))};
   }
 }
 

@@ -87,7 +87,7 @@ std::string_view name_of(Dataset from) {
     case Dataset::kCalibration:
       return "calibration samples";
     case Dataset::kRandom:
-      return "drawn inputs";
+      return "random inputs";
   }
   return {};
 }
@@ -114,7 +114,7 @@ bool ConversionCheck::load() {
     return true;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kRuntimeFailed) throw;
-    report_.failures.push_back(fmt::format("it does not load: {}", error.what()));
+    report_.failures.push_back(fmt::format("the result does not load: {}", error.what()));
     return false;
   }
 }
@@ -127,7 +127,7 @@ void ConversionCheck::run_samples(const quantizing::Samples& samples, Dataset fr
     try {
       add(from, samples.name(i), fed, wanted);
     } catch (const Error& error) {
-      report_.failures.push_back(fmt::format("on {} it does not run: {}", samples.name(i), error.what()));
+      report_.failures.push_back(fmt::format("the result does not run on {}: {}", samples.name(i), error.what()));
       return;
     }
   }
@@ -156,14 +156,14 @@ void ConversionCheck::add(Dataset from, const std::string& name, const Arrays& f
   for (const auto& [output, array] : wanted) {
     const auto result = got.find(output);
     if (result == got.end() || result->second.dims != array.dims) {
-      report_.failures.push_back(fmt::format("at {}, output '{}' is not there, or of another shape", name, output));
+      report_.failures.push_back(fmt::format("at {}, output '{}' is missing or has another shape", name, output));
       continue;
     }
     if (!ir::is_floating(array.dtype)) continue;
     MeasuredError measured = output_error(output, array, result->second);
     if (measured.compared == 0 && measured.error.not_finite == 0) {
-      incomparable_.emplace(output, fmt::format("at {} the model gives {}", name,
-                                                measured.error.elements == 0 ? "no element" : "no finite number"));
+      incomparable_.emplace(output, fmt::format("the original gives {1} at {0}", name,
+                                                measured.error.elements == 0 ? "no elements" : "no finite number"));
       continue;
     }
     measured.error.dataset = from;
@@ -204,7 +204,7 @@ void ConversionCheck::judge() {
   for (const auto& [output, runs] : runs_) judge(output, runs);
   for (const auto& [output, why] : incomparable_)
     if (std::ranges::find(report_.comparisons, output, &OutputComparison::output) == report_.comparisons.end())
-      report_.not_compared.push_back(fmt::format("nothing of output '{}': {}", output, why));
+      report_.not_compared.push_back(fmt::format("output '{}': {}", output, why));
 }
 
 // One run alone may come to next to nothing, as a score near the middle does: noise is held against what all come to.
@@ -212,20 +212,19 @@ void ConversionCheck::judge(const std::string& output, const Runs& runs) {
   const bool is_drawn = runs.from == Dataset::kRandom;
   const double all = to_decibels(runs.signal, runs.noise);
   const std::string sqnr =
-      fmt::format("signal to noise {:.1f} dB at {}", runs.worst, runs.worst_at) +
+      fmt::format("{:.1f} dB at {}", runs.worst, runs.worst_at) +
       (runs.count > 1 ? fmt::format(", {:.1f} dB over {} {}", all, runs.count, name_of(runs.from)) : "");
   if (runs.count > 0 && all <= kNoiseOnly) {
-    const std::string_view next =
-        is_drawn ? "; if the model is fed no such noise in use, --data with samples decides by them" : "";
-    report_.failures.push_back(fmt::format("output '{}' is off by {} it is: {}{}", output,
-                                           all < kNoiseOnly ? "more than" : "as much as", sqnr, next));
+    const std::string_view next = is_drawn ? "; if random inputs are not representative, give samples with --data" : "";
+    report_.failures.push_back(fmt::format("output '{}' has an error {} its signal: SQNR {}{}", output,
+                                           all < kNoiseOnly ? "larger than" : "as large as", sqnr, next));
   } else if (runs.count > 0 && runs.worst < kPoor) {
-    report_.warnings.push_back(fmt::format("output '{}' keeps little of what it was: {}", output, sqnr));
+    report_.warnings.push_back(fmt::format("output '{}' has a low SQNR: {}", output, sqnr));
   } else if (runs.from_nothing > 0) {
     // Against nothing, anything is more. Where kernels round activations to INT8, zeros become some 1e-6.
     report_.warnings.push_back(
-        fmt::format("output '{}' is 0 throughout at {}, and up to {:.3g} in the result: other "
-                    "inputs tell what that is worth",
+        fmt::format("output '{}' is all zeros in the original at {}, and up to {:.3g} in the result: SQNR is undefined "
+                    "there, try other inputs",
                     output, runs.from_nothing_at, runs.from_nothing));
   }
 }

@@ -95,7 +95,7 @@ class FixComparison {
   }
 
   bool none_ran(const std::string& failure) {
-    note("nothing was compared: the model itself does not run here: " + failure);
+    note("the original does not run here: " + failure);
     return false;
   }
 
@@ -353,7 +353,7 @@ class FixComparison {
         feeds = feeder_.make(*point);
         got = session().run(feeds);
       } catch (const run::RunTimedOut& error) {
-        return note(fmt::format("other sizes were not tried after {}: {}", run::describe(*point), error.what()));
+        return note(fmt::format("no other sizes were tried after {}: {}", run::describe(*point), error.what()));
       } catch (const Error& error) {
         if (failure.empty()) failure = run::describe(*point) + ": " + error.what();
         choice.tell(false);
@@ -365,10 +365,10 @@ class FixComparison {
     }
     if (found > 0) return;
     if (!opened_inputs())
-      return note("no other size was found that it runs at" + (failure.empty() ? "" : "; " + failure));
+      return note("no other size was found at which it runs" + (failure.empty() ? "" : "; " + failure));
     RunCheck check = start({}, {});
     check.name = "other sizes";
-    fail_check(check, "sizes were freed, and it runs at none of those that were tried" +
+    fail_check(check, "sizes were made dynamic, and it runs at none of the sizes tried" +
                           (failure.empty() ? "" : "; " + failure));
     check_.runs.push_back(std::move(check));
   }
@@ -376,7 +376,7 @@ class FixComparison {
   void compare_with_opened(const run::Point& point, const Arrays& feeds, const Arrays& got, const ir::Model& model,
                            std::optional<run::Session>& other) {
     if (rewritten_)
-      return note(fmt::format("it runs at {}; the original is frozen at other sizes", run::describe(point)));
+      return note(fmt::format("it runs at {}; the original does not accept other sizes", run::describe(point)));
     RunCheck check = start(point, feeds);
     try {
       if (!other) other.emplace(model);

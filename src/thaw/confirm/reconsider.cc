@@ -15,8 +15,7 @@ SessionOptions as_it_is_written() {
 
 void reconsider(RunCheck& check, const std::function<void(RunCheck& again)>& compare) {
   if (check.agrees || check.elements == 0 || !std::isfinite(check.max_abs_diff)) return;
-  RunCheck again{.name = check.name + " as both are written, without ONNX Runtime's optimizations",
-                 .inputs = check.inputs};
+  RunCheck again{.name = check.name + " with ONNX Runtime's optimizations disabled", .inputs = check.inputs};
   try {
     compare(again);
   } catch (const Error&) {

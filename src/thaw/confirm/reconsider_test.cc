@@ -26,7 +26,7 @@ TEST(Reconsider, TakesWhatAgreesAsItIsWritten) {
   RunCheck check = differing();
   reconsider(check, agree);
   EXPECT_TRUE(check.agrees);
-  EXPECT_THAT(check.name, HasSubstr("n=3 as both are written"));
+  EXPECT_THAT(check.name, HasSubstr("n=3 with ONNX Runtime's optimizations disabled"));
   EXPECT_TRUE(check.message.empty());
 }
 

@@ -84,7 +84,7 @@ void compare_output(const std::string& name, const Array& wanted, const Array& g
   if (result.max_abs_diff <= share * std::max(largest, closeness.least_scale)) return;
   check.agrees = false;
   if (check.message.empty())
-    check.message = fmt::format("output '{}' differs by {:.3g}, its largest element being {:.3g}", name,
+    check.message = fmt::format("output '{}' differs: max abs diff {:.3g} (max |output| {:.3g})", name,
                                 result.max_abs_diff, largest);
 }
 

@@ -37,16 +37,16 @@ std::vector<Pass> chosen_passes(const FixOptions& options) {
     Pass pass;
   };
   const Row rows[] = {
-      {options.declarations, {"repeated", "no name is made twice", tell_repeated}},
+      {options.declarations, {"repeated", "removes duplicate tensor names", tell_repeated}},
       // First: of what has no type that fits, nothing more is known.
       {options.types,
-       {"types", "types that do not fit are fixed by one Cast or constant, else by Casts between them", fix_types}},
+       {"types", "fixes mismatched element types by one Cast or constant, else by Casts between them", fix_types}},
       // Before declarations: what they free changes what is true of the shapes.
-      {options.sizes, {"sizes", "frozen sizes that follow from the inputs' move with them", thaw_sizes}},
-      {options.chains, {"chains", "a shape that a constant of 0 and -1 says is that constant", shorten_reshapes}},
-      {true, {"unused", "what a change left without use is gone", remove_unused}},
+      {options.sizes, {"sizes", "replaces frozen sizes by expressions of the input sizes", thaw_sizes}},
+      {options.chains, {"chains", "replaces computed shapes by constants of 0 and -1", shorten_reshapes}},
+      {true, {"unused", "removes nodes that became unused", remove_unused}},
       // Last: they describe the graph as it is then.
-      {options.declarations, {"declarations", "what is declared is true, one name a size", declare_sizes}},
+      {options.declarations, {"declarations", "declares inferred shapes, one name a size", declare_sizes}},
   };
   std::vector<Pass> passes;
   for (const auto& [is_wanted, pass] : rows)

@@ -38,8 +38,7 @@ std::string statement_of(const Obligation& o) {
       break;
   }
   const std::string a = dim::to_string(o.a), b = dim::to_string(o.b);
-  return fmt::format("it needs {}, which holds at the model's own size only",
-                     fmt::format(fmt::runtime(relation), a, b));
+  return fmt::format("it needs {}, true at the export's size only", fmt::format(fmt::runtime(relation), a, b));
 }
 
 // A statement about sizes, tried at sizes near the model's own.
@@ -118,7 +117,7 @@ class Examination {
       const bool is_plain = scope.symbol_id(site.expression) >= 0;
       if (site.role == frozen::FrozenRole::kWeight && attempt_.opened.empty() && is_plain) continue;
       bind(sizes_in(site), attempt_.opened.empty() ? "THAW010" : code_of(site.role), place_of(site),
-           fmt::format("it would still fix {} at {}", dim::to_string(site.expression), site.value));
+           fmt::format("it would keep {} fixed at {}", dim::to_string(site.expression), site.value));
     }
   }
 
@@ -169,7 +168,7 @@ class Examination {
         const auto& dims = *fact.shape;
         const bool is_there = std::ranges::any_of(dims, [&](Dim d) { return sizes_in(d).contains(name); });
         if (is_there && std::ranges::none_of(dims, [&](Dim d) { return dim::same(d, batch); }))
-          bind({name}, "THAW018", output->name(), "the batch would be folded into another axis");
+          bind({name}, "THAW018", output->name(), "the batch would be merged into another axis");
       }
     }
   }

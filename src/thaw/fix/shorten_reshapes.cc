@@ -47,15 +47,15 @@ std::vector<Shortened> shorten(ir::Model& model, const std::vector<Chain>& chain
         graph.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(chain.target.size())}, chain.target));
     const bool allows_zero = node->attribute_int("allowzero", 0) != 0;
     infer::set_constant_target(*node, constant);
-    all.push_back({node,
-                   computed,
-                   constant,
-                   allows_zero,
-                   {"THAW034",
-                    node->describe(),
-                    {},
-                    {{fmt::format("a chain of {} nodes", chain.nodes),
-                      fmt::format("the constant [{}]", fmt::join(chain.target, ", "))}}}});
+    all.push_back(
+        {node,
+         computed,
+         constant,
+         allows_zero,
+         {"THAW034",
+          node->describe(),
+          {},
+          {{fmt::format("{} nodes", chain.nodes), fmt::format("the constant [{}]", fmt::join(chain.target, ", "))}}}});
   }
   return all;
 }

@@ -69,19 +69,14 @@ std::string doubt_of(const FrozenSite& site) {
   for (const frozen::FrozenSize& more : site.more) add(more);
   if (is_shared)
     return fmt::format(
-        "several sizes give {}: elements share {}, and which of them move with it does not follow from "
-        "one model",
+        "{} is ambiguous: several elements share {}, and one model does not determine which of them grow with it",
         numbers, expressions);
   if (!by_chance)
     return fmt::format(
-        "a 1 stands beside {}, and either may be what {} makes grow (one window of {}, or an axis that was put in): it "
-        "does not "
-        "follow from one model",
+        "{0} is ambiguous: it is next to a 1, and one model does not determine which of the two grows with {1}",
         numbers, expressions, numbers);
-  return fmt::format(
-      "several sizes give {}: {} is one, and the model may as well be of sizes at which it is another "
-      "number",
-      numbers, expressions);
+  return fmt::format("{} is ambiguous: it may be {} or another expression, which one model does not determine", numbers,
+                     expressions);
 }
 
 // A node with its frozen sizes thawed.
@@ -170,14 +165,14 @@ class SizeThawer {
     switch (site.role) {
       case FrozenRole::kTable:
         if (const std::set<std::string> stuck = repeat_rows(site); site.by_name || !stuck.empty())
-          leave(site, stuck, "a table: how it grows with the size does not follow from one model");
+          leave(site, stuck, "a table: one model does not determine how it grows with the size");
         return;
       case FrozenRole::kIndex:
-        return leave(site, sizes_in(site), "a table: how it grows with the size does not follow from one model");
+        return leave(site, sizes_in(site), "a table: one model does not determine how it grows with the size");
       case FrozenRole::kWeight:
         // A size that an input declares free, and a weight fixes, is the network's: it holds nothing back.
         return leave(site, analysis_.all_inputs_static ? sizes_in(site) : std::set<std::string>(),
-                     "a trained weight that admits one size only");
+                     "a trained weight fixes this size");
       case FrozenRole::kShape:
       case FrozenRole::kSplit:
       case FrozenRole::kSlice:
@@ -188,16 +183,15 @@ class SizeThawer {
     std::vector<std::string> staying;
     std::ranges::set_intersection(sizes, held_, std::back_inserter(staying));
     if (!staying.empty())
-      return leave(site, sizes, fmt::format("it holds a size of '{}', which stays", fmt::join(staying, "' and '")));
+      return leave(site, sizes,
+                   fmt::format("it holds a size of '{}', which stays static", fmt::join(staying, "' and '")));
     if (site.by_name)
-      return leave(
-          site, {},
-          fmt::format(
-              "an output's axis is declared '{}', and is {} at every size of the inputs: how it moves with them does "
-              "not follow from one model",
-              dim::to_string(site.expression), site.value));
+      return leave(site, {},
+                   fmt::format("an output axis is declared '{}' but is {} at every input size: one model does not "
+                               "determine how it grows",
+                               dim::to_string(site.expression), site.value));
     if (is_doubtful(site)) return leave(site, first_to_blame(site), doubt_of(site));
-    if (!site.constant) return leave(site, sizes, "the number stands in an attribute or is computed");
+    if (!site.constant) return leave(site, sizes, "the number is an attribute or is computed");
     thaw(site);
   }
 
@@ -229,7 +223,7 @@ class SizeThawer {
     out_.changes.made.push_back({code_of(site.role),
                                  site.constant->name(),
                                  {},
-                                 {{fmt::format("{} positions that repeat", site.value),
+                                 {{fmt::format("{} repeated positions", site.value),
                                    fmt::format("what repeats by {}", dim::to_string(site.expression))}},
                                  done});
     return {};

@@ -34,7 +34,7 @@ class WholeAxes {
     if (!is_done)
       changes_.left = {{.kind = "THAW010",
                         .place = "the graph",
-                        .why = "its sizes depend on each other in more ways than are tried"}};
+                        .why = "its sizes depend on each other in more ways than fix tries"}};
     tell();
     return static_cast<int>(changes_.made.size() - before);
   }
@@ -89,7 +89,7 @@ class WholeAxes {
       changes_.left.push_back(
           {.kind = holder.kind,
            .place = fmt::format("{}", fmt::join(axes, ", ")),
-           .why = fmt::format("stays as it was, with every size that comes from it, on account of {} ({}); {}",
+           .why = fmt::format("stays static, with every size derived from it, because of {} ({}); {}",
                               quoted(holder.place), holder.why, next_step(holder.kind))});
   }
 
@@ -99,9 +99,8 @@ class WholeAxes {
   }
 
   static std::string_view next_step(std::string_view kind) {
-    if (kind == "THAW018") return "`thaw batch` gives the model a batch";
-    return "`thaw lift` makes one model of exports at two sizes, `thaw fix --reference` of one and the true model's "
-           "numbers";
+    if (kind == "THAW018") return "`thaw batch` adds a batch axis";
+    return "give exports at two sizes to `thaw lift`, or recorded outputs to `thaw fix --reference`";
   }
 
   ir::Model& model_;

@@ -99,7 +99,8 @@ Attempt lift_evened(std::vector<Trace>& traces, const std::function<Attempt()>& 
       Attempt others = lift_even();
       if (!others.is_whole()) continue;
       for (const size_t k : which)
-        others.report.holdout.push_back({before[k].name, "what was learned is folded in it: it is only compared with"});
+        others.report.holdout.push_back(
+            {before[k].name, "a learned table was folded into it: it is only compared with"});
       return others;
     } catch (const Error&) {
       // What is said of all traces is told.

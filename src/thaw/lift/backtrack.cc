@@ -57,17 +57,14 @@ class Backtracking {
     if (!best.is_whole() || c.sizes == 0) return;
     if (c.broken > 0) {
       best.report.unexplained.push_back(
-          {c.first,
-           fmt::format("the sizes that were found contradict each other at {} of {} sizes that no trace has; a "
-                       "trace at another one tells what these leave open",
-                       c.broken, c.sizes)});
+          {c.first, fmt::format("shape inference fails at {} of {} unseen sizes; add a trace at another size", c.broken,
+                                c.sizes)});
       return;
     }
-    best.report.inferred.push_back(
-        {fmt::format("{} sizes that no trace has", c.sizes), "every node can be right at each of them"});
+    best.report.inferred.push_back({"shape inference", fmt::format("passes at {} unseen sizes", c.sizes)});
     for (const auto& [wanted, passed] : best.choices)
       best.report.inferred.push_back({fmt::format("{}", fmt::join(wanted, ", ")),
-                                      fmt::format("{} simpler solutions contradict other nodes", passed)});
+                                      fmt::format("{} simpler solutions rejected by other nodes", passed)});
   }
 
   const std::function<Attempt(Choices)>& attempt_;

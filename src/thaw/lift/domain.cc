@@ -210,27 +210,27 @@ void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const V
 }
 
 std::vector<Note> Domain::notes() const {
-  constexpr std::string_view kTells = "one trace at another size tells the rest";
+  constexpr std::string_view kTells = "a trace at another size extends this";
   std::vector<Note> notes;
   for (const Congruence& c : congruences)
     notes.push_back({dim::to_string(c.size),
                      c.remainder == 0
-                         ? fmt::format("known for multiples of {}; {}", c.modulus, kTells)
-                         : fmt::format("known for multiples of {} and {} more; {}", c.modulus, c.remainder, kTells),
+                         ? fmt::format("valid for multiples of {}; {}", c.modulus, kTells)
+                         : fmt::format("valid for multiples of {} plus {}; {}", c.modulus, c.remainder, kTells),
                      {}});
   for (const auto& [size, of] : multiples)
     notes.push_back(
-        {dim::to_string(size), fmt::format("known for multiples of {}; {}", dim::to_string(of), kTells), {}});
+        {dim::to_string(size), fmt::format("valid for multiples of {}; {}", dim::to_string(of), kTells), {}});
   for (const EqualSides& s : squares)
     notes.push_back(
         {dim::to_string(s.symbol),
-         fmt::format("known where axes {} and {} of '{}' are equal, as in every trace; one trace where they "
-                     "are not tells the rest",
-                     s.axis, s.other, s.input->name()),
+         fmt::format(
+             "valid where axes {} and {} of '{}' are equal, as in every trace; a trace where they differ extends this",
+             s.axis, s.other, s.input->name()),
          {}});
   for (const Variable* v : fixed)
     notes.push_back({dim::to_string(v->symbol),
-                     fmt::format("known for {}; one trace at another value tells the rest", v->at.front()),
+                     fmt::format("valid for {}; a trace at another value extends this", v->at.front()),
                      {}});
   return notes;
 }

@@ -103,8 +103,8 @@ void Holdout::compare(std::span<const ir::Tensor* const> tensors, const TableFit
 std::optional<Note> Holdout::nothing_confirmed() const {
   if (!is_guessed_ || num_compared_ < kFewestToConfirm || num_otherwise_ < num_compared_) return std::nullopt;
   return Note{name_,
-              fmt::format("the other {} traces say the same of 0 of {} constants, but otherwise, so that what was "
-                          "found may be chance; add a trace at another size",
+              fmt::format("the other {} traces predict 0/{} constants, and other values instead: the solution may be a "
+                          "coincidence; add a trace at another size",
                           num_others_, num_compared_),
               {}};
 }
@@ -112,7 +112,7 @@ std::optional<Note> Holdout::nothing_confirmed() const {
 std::vector<std::pair<std::string, std::string>> Holdout::notes() const {
   if (num_compared_ == 0) return {};
   std::vector<std::pair<std::string, std::string>> notes{
-      {name_, fmt::format("the other {} traces say the same of {} of {} constants", num_others_,
+      {name_, fmt::format("{1}/{2} constants predicted from the other {0} traces", num_others_,
                           num_compared_ - differences_.size(), num_compared_)}};
   notes.insert(notes.end(), differences_.begin(), differences_.end());
   return notes;

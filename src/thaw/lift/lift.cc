@@ -112,8 +112,8 @@ void prove(Lifting& l, Domain& domain, const std::unordered_set<const ir::Node*>
       if (proof.statements > 0)
         l.report.inferred.push_back(
             {proof.sizes,
-             fmt::format("statements that nodes make about sizes: {} of {} proven, none broken{}", proof.proven,
-                         proof.statements, proof.at_ends > 0 ? " but past the end of a table that is kept" : ""),
+             fmt::format("{} of {} size conditions proven, none violated{}", proof.proven, proof.statements,
+                         proof.at_ends > 0 ? " except past the end of a lookup table" : ""),
              {}});
       return;
     }
@@ -123,11 +123,10 @@ void prove(Lifting& l, Domain& domain, const std::unordered_set<const ir::Node*>
       add_contradicted(domain, l.model(), l.variables, traced, broken_at);
       continue;
     }
-    l.report.unexplained.push_back({proof.broken,
-                                    "it lies between the traces, and the model cannot be computed there; add a trace "
-                                    "at that size, or leave out one so that "
-                                    "it lies between them no more",
-                                    {}});
+    l.report.unexplained.push_back(
+        {proof.broken,
+         "the model cannot run at this size, which lies between the traces; add a trace there, or leave a trace out",
+         {}});
     return;
   }
 }
@@ -222,7 +221,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   std::vector<std::string> given;
   for (const Trace& trace : traces) given.push_back(trace.name);
   if (traces.size() < 2) {
-    throw Error(ErrorCode::kInvalidArgument, {.what = "one trace does not tell how its constants grow",
+    throw Error(ErrorCode::kInvalidArgument, {.what = "one trace does not determine how constants grow",
                                               .where = "thaw lift",
                                               .expected = "two or more traces of one model at different sizes",
                                               .next = "export the model at another size too"});
@@ -254,7 +253,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   Attempt best = lift_evened(traces, lift_even);
   best.report.lifted.insert(best.report.lifted.begin(), rolled.scans.begin(), rolled.scans.end());
   for (const size_t k : rolled.aside)
-    best.report.holdout.push_back({given[k], "too short to tell a step from the next: it is only compared with"});
+    best.report.holdout.push_back({given[k], "too short to separate one step from the next: it is only compared with"});
   return std::move(best.report);
 }
 

@@ -69,16 +69,14 @@ Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& att
   if (are_two && between.unmade > 0) {
     best.report.unexplained.push_back(
         {between.first_unmade,
-         fmt::format("what was found gives nothing at {} of {} sizes between the two traces'; a third "
-                     "trace tells what it leaves open",
-                     between.unmade, between.sizes + between.unmade)});
+         fmt::format("no value follows at {} of {} sizes between the two traces; add a third trace", between.unmade,
+                     between.sizes + between.unmade)});
     return best;
   }
   if (best.beyond.broken > 0) {
     best.report.unexplained.push_back(
         {best.beyond.first,
-         fmt::format("the sizes that were found contradict each other at {} of {} sizes beyond the two "
-                     "traces'; a third trace, larger than both, tells what these leave open",
+         fmt::format("shape inference fails at {} of {} sizes beyond the two traces; add a third, larger trace",
                      best.beyond.broken, best.beyond.sizes)});
     return best;
   }
@@ -95,8 +93,9 @@ Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& att
     const Attempt other = attempt(std::move(choices));
     if (is_contradicted(other, best) || other.emitted == best.emitted) continue;
     const std::string other_size = open.other.empty() ? "something else" : open.other;
-    undecided.push_back({where, fmt::format("two traces leave open whether it is {} or {}; a third one tells, at {}",
-                                            open.chosen, other_size, open.telling)});
+    undecided.push_back(
+        {where, fmt::format("two traces do not determine whether it is {} or {}; add a third trace at {}", open.chosen,
+                            other_size, open.telling)});
   }
   if (!undecided.empty()) {
     best.report.unexplained = std::move(undecided);

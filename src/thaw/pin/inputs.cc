@@ -119,7 +119,7 @@ class InputPinner {
     const auto refuse = [&](std::string why) {
       throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
                                                 .where = fmt::format("input '{}'", name),
-                                                .expected = "sizes that are known once --sizes and --values are",
+                                                .expected = "sizes that --sizes and --values determine",
                                                 .next = "name its sizes in --sizes"});
     };
     if (!fact.has_rank()) refuse("the rank is not known");

@@ -59,12 +59,12 @@ class Search {
     const dim::SymbolInfo& symbol = scope_.symbols()[static_cast<size_t>(id)];
     switch (symbol.kind) {
       case dim::SymbolKind::kInputDim:
-        return fmt::format("'{}' is free: give it in --sizes", symbol.name);
+        return fmt::format("'{}' is dynamic: give it in --sizes", symbol.name);
       case dim::SymbolKind::kInputValue:
         return fmt::format("it depends on {}: give that input in --values", symbol.name);
       case dim::SymbolKind::kDataDependent:
       case dim::SymbolKind::kDataDependentValue:
-        return "only running the model tells";
+        return "it is known only at run time";
     }
     return {};
   }

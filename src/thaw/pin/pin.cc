@@ -65,7 +65,7 @@ void require_runnable(const ir::Model& model, const infer::Result& facts, size_t
   throw Error(ErrorCode::kInvalidArgument,
               {.what = fmt::format("the model cannot run at these sizes: {}", problem.message),
                .where = fmt::format("{}: {}", model.path.string(), problem.node->describe()),
-               .expected = "sizes that its nodes take",
+               .expected = "sizes that its nodes accept",
                .next = "`thaw check --sizes` says which do"});
 }
 

@@ -83,7 +83,7 @@ std::vector<Change> already_in(const ir::Model& model, const infer::Inference& f
     if (is_there) {
       add(already, {});
     } else if (codes && !is_half(to)) {
-      add(left, fmt::format("it has codes of {}: convert the model that it was made of", name_of(*codes)));
+      add(left, fmt::format("it is already quantized to {}: convert the original model instead", name_of(*codes)));
     }
   });
   return already;

@@ -116,23 +116,23 @@ bool is_static(const PrecisionOptions& precision) { return is_int8(precision.to)
 bool is_dynamic(const PrecisionOptions& precision) { return is_int8(precision.to) && precision.int8.dynamic; }
 
 const int8::Pass kStaticInt8[] = {
-    {"equalize", "channels between two convolutions span the weights of both alike", int8::equalize},
-    {"smooth", "outliers of what products read are a part of their weights", int8::smooth},
-    {"correct-bias", "biases take back what rounding weights shifts", int8::correct_bias},
-    {"qdq", "weights and activations go through codes of 8 bits", int8::to_qdq},
+    {"equalize", "equalizes channel ranges between two convolutions", int8::equalize},
+    {"smooth", "moves activation outliers into weights (SmoothQuant)", int8::smooth},
+    {"correct-bias", "corrects biases for the rounding of weights", int8::correct_bias},
+    {"qdq", "adds QuantizeLinear and DequantizeLinear for weights and activations", int8::to_qdq},
 };
 const int8::Pass kDynamicInt8[] = {
-    {"integers", "products are of integers, with scales that each run measures", int8::to_dynamic},
+    {"integers", "computes integer products with scales measured in each run", int8::to_dynamic},
 };
 
 int convert_to_int8(Conversion& context) {
   if (!any_is(context.options, NumberFormat::kInt8)) return 0;
   if (!context.samples && any_is(context.options, is_static))
     throw Error(ErrorCode::kInvalidArgument,
-                {.what = "static INT8 needs samples: the scales of activations are chosen by what they hold",
+                {.what = "static INT8 needs calibration samples for the scales of activations",
                  .where = "--to int8",
                  .expected = "--data, an .npz file of inputs or a folder of them",
-                 .next = "--dynamic measures them at each run instead"});
+                 .next = "--dynamic measures them in each run instead"});
   rewrite::forget_declarations(*context.model.graph);
   const int8::Wanted wanted = [&](const ir::Node& node) -> const Int8Options* {
     const PrecisionOptions& precision = context.precisions.of(node);
@@ -167,10 +167,10 @@ int convert_to_half(Conversion& context) {
 
 // In order.
 const Pass kFormats[] = {
-    {"blocks", "weights lie in blocks of 2 to 8 bits", convert_to_blocks},
-    {"int8", "weights and activations are of 8 bits", convert_to_int8},
-    {"float16", "what does not lose too much computes in float16", convert_to_half<NumberFormat::kFloat16>},
-    {"bfloat16", "what does not lose too much computes in bfloat16", convert_to_half<NumberFormat::kBfloat16>},
+    {"blocks", "quantizes weights block-wise to 2 to 8 bits", convert_to_blocks},
+    {"int8", "quantizes weights and activations to 8 bits", convert_to_int8},
+    {"float16", "converts nodes to float16 where that is safe", convert_to_half<NumberFormat::kFloat16>},
+    {"bfloat16", "converts nodes to bfloat16 where that is safe", convert_to_half<NumberFormat::kBfloat16>},
 };
 
 // The names of nodes that other passes do not convert: those that make codes and numbers of weights are none of the model's.
@@ -199,8 +199,8 @@ void say_nothing_changed(Conversion& context, ConvertReport& report) {
   } else if (names.empty()) {  // which is what it was asked for
     report.warnings.emplace_back("nothing was converted: the plan keeps every node");
   } else {
-    const std::string_view why = !report.not_converted.empty() ? "each node that is kept says why"
-                                 : is_of_weights               ? "no node has a weight that could be"
+    const std::string_view why = !report.not_converted.empty() ? "each unchanged node has its reason"
+                                 : is_of_weights               ? "no node has a weight that can be quantized"
                                                                : "no node computes in float32";
     report.failures.push_back(fmt::format("nothing was converted to {}: {}", fmt::join(names, ", "), why));
   }

@@ -16,8 +16,8 @@ void require_finite(const std::string& name, std::span<const float> numbers, con
   if (std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); })) return;
   throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("'{}' has a NaN or an infinity on {}", name, sample),
                                             .where = "calibration",
-                                            .expected = "samples on which what a weight multiplies is finite",
-                                            .next = "--keep leaves the nodes that read it as they are"});
+                                            .expected = "samples with finite activations",
+                                            .next = "--keep leaves its readers unchanged"});
 }
 
 void add_array(const ValueLocation& place, const Array& array, const std::string& sample, bool with_products,
@@ -29,7 +29,7 @@ void add_array(const ValueLocation& place, const Array& array, const std::string
     throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("'{}' is {} wide on one sample and {} on another",
                                                                   place.name, at->second.k(), width),
                                               .where = "calibration",
-                                              .expected = "what a weight multiplies, of one width"});
+                                              .expected = "activations of one width"});
   if (width == 0) return;
   for_rows(array, width, [&](std::span<const float> rows) {
     require_finite(place.name, rows, sample);

@@ -140,7 +140,7 @@ Precisions::Precisions(const ir::Model& before, const ir::Model& model, const Co
                       .part = {},
                       .replaced = {},
                       .nodes = 0,
-                      .why = "the optimizer has made it a part of another node"});
+                      .why = "the optimizer fused it into another node"});
     }
   }
   for (const std::string& pattern : options.keep) {
@@ -174,7 +174,7 @@ void Precisions::join_projections(const ir::Model& model, std::vector<Change>& l
            .part = {},
            .replaced = {},
            .nodes = 0,
-           .why = fmt::format("it goes with the other projections of its attention, to {}", name_of(widest->to))});
+           .why = fmt::format("it follows the other projections of its attention, to {}", name_of(widest->to))});
       by_node_[node] = widest;
     }
   }

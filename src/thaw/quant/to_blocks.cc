@@ -133,7 +133,7 @@ void leave_to_search(BlockMethod method, std::string place, rewrite::Changes& ch
                           .part = {},
                           .replaced = {},
                           .nodes = 0,
-                          .why = "no sample shows what its weight multiplies: search chooses its codes"});
+                          .why = "no sample reaches its weight: search quantizes it"});
 }
 
 // Of what cannot have weights in blocks, why it has none.
@@ -142,7 +142,7 @@ void leave_unsuited(const ir::Graph& graph, const Precisions& precisions, rewrit
     const PrecisionOptions& precision = precisions.of(node);
     if (!is_blocks(precision.to) || blocks::is_candidate(node)) return;
     std::string why = blocks::why_no_candidate(node);
-    if (why.empty() && precisions.is_asked_for(node)) why = "it has no weights that could lie in blocks";
+    if (why.empty() && precisions.is_asked_for(node)) why = "it has no weights for block-wise quantization";
     if (!why.empty()) leave(precision, rewrite::name_of(node), std::move(why), changes);
   });
 }
@@ -172,7 +172,7 @@ std::string why_unsupported(const ops::Target& target, int bits, const BlockOpti
   const int64_t needed = blocks::opset_needed(bits, options);
   const ops::TargetDomain* standard = target.domain("");
   if (standard && standard->newest < needed)
-    return fmt::format("such blocks take opset {}, and {} takes opset {} at most", needed, target.title,
+    return fmt::format("such blocks need opset {}, and {} supports opset {} at most", needed, target.title,
                        standard->newest);
   if (options.form == BlockForm::kQdq) return {};
   constexpr int kStoredOfThree = 4;
@@ -192,12 +192,12 @@ void require_blocks(const ConvertOptions& options) {
     const int bits = bits_of(precision.to);
     if (std::string why = blocks::why_not(bits, precision.blocks); !why.empty())
       throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
-                                                .where = place.empty() ? "weights in blocks" : place,
+                                                .where = place.empty() ? "block-wise quantized weights" : place,
                                                 .expected = "2, 3, 4 or 8 bits, in blocks of 16, 32, 64, 128 or 256"});
     if (std::string why = target ? why_unsupported(*target, bits, precision.blocks) : ""; !why.empty())
       throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
-                                                .where = place.empty() ? "weights in blocks" : place,
-                                                .expected = "blocks that the target has kernels for",
+                                                .where = place.empty() ? "block-wise quantized weights" : place,
+                                                .expected = "a block format that the target has kernels for",
                                                 .next = "convert to int4 or int8-blocks with --form matmulnbits"});
   });
 }
@@ -232,7 +232,7 @@ int to_blocks(rewrite::PassContext& context, const Precisions& precisions, const
     for (int64_t held = 0; last < groups.size(); ++last) {
       const BlockGroup& group = groups[last];
       if (needs_data(group.precision->blocks.method) && !samples)
-        throw Error(ErrorCode::kInvalidArgument, {.what = "the method needs to see what the weights multiply",
+        throw Error(ErrorCode::kInvalidArgument, {.what = "the method needs calibration samples",
                                                   .where = "gptq and awq",
                                                   .expected = "--data, an .npz file of inputs or a folder of them"});
       if (!samples) continue;

@@ -21,12 +21,12 @@ using report::JsonWriter;
 using report::Outcome;
 
 std::string batch_sentence(const BatchReport& report) {
-  const std::string made = fmt::format("{}, a model for one sample, became the same model over a batch", report.model);
+  const std::string made = fmt::format("{}, a model for one sample, was given a batch axis", report.model);
   if (!confirm::all_agree(report.checks))
-    return made + ", but its numbers are not those of the samples one by one. Nothing was written.";
-  if (!report.accepted()) return made + ", but its numbers could not all be compared. Nothing was written.";
-  if (!report.is_checked) return made + ". Its numbers were not checked.";
-  return made + ": result i of the batch is the model's result on sample i.";
+    return made + ", but its results differ from those of single samples. Nothing was written.";
+  if (!report.accepted()) return made + ", but not all results could be compared. Nothing was written.";
+  if (!report.is_checked) return made + ". Its results were not checked.";
+  return made + ": row i of the result equals the original on sample i.";
 }
 
 void add_batched_ports(HtmlPage& page, const BatchReport& report) {
@@ -46,8 +46,8 @@ void add_batched_ports(HtmlPage& page, const BatchReport& report) {
 void add_batched_nodes(HtmlPage& page, const BatchReport& report) {
   page.heading("Nodes");
   page.sentence(
-      fmt::format("{} that samples reach batch as they are, {} have other axes, shapes or operands, {} that no sample "
-                  "reaches stay, {} run sample by sample.",
+      fmt::format("{} batched unchanged, {} rewritten with other axes, shapes or operands, {} independent of the "
+                  "batch, {} run sample by sample.",
                   report.unchanged, report.rewritten, report.independent, report.per_sample_nodes.size()));
   std::vector<std::vector<HtmlCell>> rows;
   for (const auto& [op, count] : report.operators) {
@@ -55,7 +55,7 @@ void add_batched_nodes(HtmlPage& page, const BatchReport& report) {
     for (const int number : {count.unchanged, count.rewritten, count.independent, count.per_sample})
       rows.back().push_back(HtmlCell::count(static_cast<uint64_t>(number)));
   }
-  page.table({"operator", "as they are", "rewritten", "not reached", "sample by sample"}, rows);
+  page.table({"operator", "unchanged", "rewritten", "independent", "sample by sample"}, rows);
   const auto add_notes = [&](const std::vector<Note>& notes, std::string_view heading, std::string_view what) {
     if (notes.empty()) return;
     page.heading(heading);
@@ -64,7 +64,7 @@ void add_batched_nodes(HtmlPage& page, const BatchReport& report) {
     page.table({"node", std::string(what)}, rows);
   };
   add_notes(report.guarded_branches, "Branches that cannot run", "what the result does");
-  add_notes(report.data_dependent_branches, "Branches that samples decide", "by what");
+  add_notes(report.data_dependent_branches, "Branches that depend on the sample", "by what");
   if (report.per_sample_nodes.empty()) return;
   page.heading("Nodes that run sample by sample");
   rows.clear();
@@ -111,7 +111,7 @@ std::string to_text(const BatchReport& report, const TextOptions&) {
     text += fmt::format("batch   {}: {}\n", report::printable(note.where), report::printable(note.message));
   for (const Note& note : report.outputs)
     text += fmt::format("output  {}  {}\n", report::printable(note.where), report::printable(note.message));
-  text += fmt::format("nodes   {} batch as they are, {} rewritten, {} that no sample reaches\n", report.unchanged,
+  text += fmt::format("nodes   {} batched unchanged, {} rewritten, {} independent of the batch\n", report.unchanged,
                       report.rewritten, report.independent);
   for (const Note& note : report.guarded_branches)
     text += fmt::format("branch  {}: {}\n", report::printable(note.where), report::printable(note.message));
@@ -127,7 +127,7 @@ std::string to_text(const BatchReport& report, const TextOptions&) {
   text += rewrite::describe_taken_weights(report.overridable_initializers);
   if (report.accepted()) return text + report::written_text(report.files);
   if (!report.load_check.has_failed() && confirm::all_agree(report.checks))
-    return text + "nothing was written: give what runs with --values or --sizes, or --no-check to write it unproven\n";
+    return text + "nothing was written: give inputs that run with --values or --sizes, or pass --no-check\n";
   return text + "nothing was written\n";
 }
 

@@ -69,9 +69,9 @@ std::string to_text(const BuildReport& report, const TextOptions&) {
   if (report.refused) text += report::as_written_text(report.refused->load_check) + "nothing was written\n";
   for (const std::string& warning : report.warnings) text += "warning: " + report::printable(warning) + "\n";
   for (const std::string& what : report.unsupported)
-    text += "the target does not take " + report::printable(what) + "\n";
+    text += "unsupported by the target: " + report::printable(what) + "\n";
   if (report.unused_tensors.empty()) return text;
-  text += fmt::format("not used: {} tensors of the checkpoint\n", report.unused_tensors.size());
+  text += fmt::format("unused tensors of the checkpoint: {}\n", report.unused_tensors.size());
   for (size_t i = 0; i < report.unused_tensors.size() && i < kMostUnused; ++i)
     text += fmt::format("  {}\n", report::printable(report.unused_tensors[i]));
   if (report.unused_tensors.size() > kMostUnused) text += "  … (--format json lists them all)\n";

@@ -33,17 +33,16 @@ std::string assumed_text(const SizeProof& proof) {
 }
 
 std::string counts_of(const SizeProof& proof) {
-  std::string text = fmt::format("{} statements about sizes, {} proven, {} broken, {} open", proof.obligations,
-                                 proof.proven, proof.refuted, proof.unknown);
-  if (proof.unknown_values > 0) text += fmt::format(" ({} of numbers, not of sizes)", proof.unknown_values);
-  if (proof.input_conditions > 0) text += fmt::format(", {} that what inputs hold decides", proof.input_conditions);
+  std::string text = fmt::format("{} size conditions: {} proven, {} broken, {} open", proof.obligations, proof.proven,
+                                 proof.refuted, proof.unknown);
+  if (proof.unknown_values > 0) text += fmt::format(" ({} about values, not sizes)", proof.unknown_values);
+  if (proof.input_conditions > 0) text += fmt::format(", {} decided by input values", proof.input_conditions);
   return text + assumed_text(proof);
 }
 
 std::string proof_text(const SizeProof& proof) {
   if (proof.obligations == 0)
-    return fmt::format("proof: every statement that the nodes make about sizes follows from the ranges{}\n",
-                       assumed_text(proof));
+    return fmt::format("proof: every size condition follows from the ranges{}\n", assumed_text(proof));
   return fmt::format("proof: {}\n", counts_of(proof));
 }
 
@@ -110,8 +109,8 @@ void add_findings(HtmlPage& page, const std::vector<Finding>& findings) {
   for (const auto& [key, found] : by_rule) {
     const Finding& first = *found.front();
     page.heading(fmt::format("{} {} ({})", first.code, first.title, report::name_of(first.severity)));
-    if (!first.consequence.empty()) page.sentence(fmt::format("What happens: {}.", first.consequence));
-    if (!first.fix.empty()) page.sentence(fmt::format("What mends it: {}.", first.fix));
+    if (!first.consequence.empty()) page.sentence(fmt::format("Consequence: {}.", first.consequence));
+    if (!first.fix.empty()) page.sentence(fmt::format("Fix: {}.", first.fix));
     for (const std::string& command : first.commands)
       page.markup(fmt::format("<pre><code>{}</code></pre>\n", report::html_text(command)));
     // Columns that say nothing of any of them are left out.
@@ -138,8 +137,7 @@ void add_findings(HtmlPage& page, const std::vector<Finding>& findings) {
 
 void add_modules(HtmlPage& page, const CheckReport& report) {
   page.heading("The graph by module");
-  page.sentence(
-      "In the order in which they first run: what comes out of each, with its sizes, and the findings in it.");
+  page.sentence("In execution order: the outputs of each module, their sizes, and its findings.");
   std::vector<std::vector<HtmlCell>> rows;
   for (const ModuleSummary& module : report.modules) {
     rows.push_back({HtmlCell::code(module.name), HtmlCell::count(module.nodes), HtmlCell::code(module.output),
@@ -148,14 +146,14 @@ void add_modules(HtmlPage& page, const CheckReport& report) {
                         : HtmlCell::verdict(Outcome::kBad, report::counted(module.nodes_with_findings, "node")),
                     HtmlCell::list(module.findings)});
   }
-  page.table({"module", "nodes", "comes out", "marked", "findings"}, rows);
+  page.table({"module", "nodes", "outputs", "marked", "findings"}, rows);
   if (report.more_modules > 0)
     page.sentence(fmt::format("{} more modules are left out.", report::grouped(report.more_modules)));
 }
 
 void add_checked_model(HtmlPage& page, const CheckedFile& file) {
   const SizeProof& proof = file.report.proof;
-  if (proof.obligations > 0) page.sentence(fmt::format("Over the sizes that were asked for: {}.", counts_of(proof)));
+  if (proof.obligations > 0) page.sentence(fmt::format("Over the given sizes: {}.", counts_of(proof)));
   if (file.report.overridable_initializers > 0)
     page.sentence(rewrite::describe_taken_weights(file.report.overridable_initializers));
   add_findings(page, file.report.findings);
@@ -199,7 +197,7 @@ std::string to_html(std::span<const CheckedFile> files) {
         {HtmlCell::code(file.report.model), HtmlCell::verdict(outcome, word), HtmlCell::text(check_words(file))});
   }
   page.verdict(worst, failed > 0 ? "findings" : "fine",
-               fmt::format("{} of {} with findings that count", failed, report::counted(files.size(), "model")));
+               fmt::format("{} of {} with errors or warnings", failed, report::counted(files.size(), "model")));
   for (const std::string& sentence : report::told(settings_of(files))) page.sentence(sentence);
   page.table({"model", "outcome", "what was found"}, rows);
   for (const CheckedFile& file : files) {
@@ -243,7 +241,7 @@ std::string to_text(std::span<const CheckedFile> files, const TextOptions& how) 
     if (const std::string off = turned_off_text(file); !off.empty()) text += report::printable(off) + "\n";
     if (file.report.is_proven) text += proof_text(file.report.proof);
   }
-  if (files.size() > 1) text += fmt::format("\n{} models, {} with findings that count\n", files.size(), failed);
+  if (files.size() > 1) text += fmt::format("\n{} models, {} with errors or warnings\n", files.size(), failed);
   for (const std::string& sentence : report::told(settings_of(files))) text += report::printable(sentence) + "\n";
   return text;
 }

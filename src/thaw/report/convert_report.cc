@@ -23,6 +23,10 @@ using report::HtmlPage;
 using report::JsonWriter;
 using report::Outcome;
 
+constexpr std::string_view kStripStyle =
+#include "thaw/report/pages/verify.css.inc"
+    ;
+
 std::string decibels(double sqnr) { return std::isinf(sqnr) && sqnr > 0 ? "equal" : fmt::format("{:.1f} dB", sqnr); }
 
 constexpr Dataset kAllFed[] = {Dataset::kHeldOut, Dataset::kCalibration, Dataset::kRandom};
@@ -79,14 +83,15 @@ std::string costs_text(const ConvertReport& report, Dataset from) {
   }
   if (order.empty()) return {};
   report::Table table;
-  table.add({"output", "largest error", "of", "cosine", "signal to noise", "worst of"});
+  table.add({"output", "max abs diff", "max |output|", "cosine", "SQNR", "worst of"});
   for (const std::string& name : order) {
     const auto& [error, count] = worst.at(name);
     table.add({name, fmt::format("{:.3g}", error->max_abs_diff), fmt::format("{:.3g}", error->max_abs_expected),
                fmt::format("{:.7f}", error->cosine), decibels(error->sqnr_db),
                fmt::format("{} runs, {}", count, error->name)});
   }
-  return fmt::format("cost on {}{}\n", confirm::name_of(from), decides(report, from) ? "" : ", which decide nothing") +
+  return fmt::format("accuracy on {}{}\n", confirm::name_of(from),
+                     decides(report, from) ? "" : ", for information only") +
          table.text();
 }
 
@@ -96,21 +101,45 @@ std::string prefixed(std::string_view heading, const std::vector<std::string>& t
   return text;
 }
 
+// Four steps of what a conversion costs, from hardly anything to nearly all.
+size_t heat_of_decibels(double sqnr) {
+  constexpr double kSteps[] = {60, 40, 30, 20, 10};
+  return static_cast<size_t>(std::ranges::count_if(kSteps, [&](double step) { return sqnr < step; }));
+}
+
+// What decides, as a strip: the SQNR of each output in the model's order, of its worst run.
+void add_strip(HtmlPage& page, const ConvertReport& report) {
+  const auto from = std::ranges::find_if(kAllFed, [&](Dataset one) { return !errors_from(report, one).empty(); });
+  if (from == std::end(kAllFed)) return;
+  std::map<std::string, double> worst;
+  std::vector<std::string> order;
+  for (const OutputComparison* error : errors_from(report, *from)) {
+    const auto [at, is_new] = worst.try_emplace(error->output, error->sqnr_db);
+    if (is_new) order.push_back(error->output);
+    at->second = std::min(at->second, error->sqnr_db);
+  }
+  page.style(kStripStyle);
+  page.heading(fmt::format("SQNR by output, on {}", confirm::name_of(*from)));
+  std::string html = "<div class=\"strip heat\">";
+  for (const std::string& output : order)
+    html += fmt::format("<span class=\"h{}\"><b>{}</b> {}</span>", heat_of_decibels(worst[output]),
+                        report::html_text(output), report::html_text(decibels(worst[output])));
+  page.markup(html + "</div>\n");
+}
+
 void add_costs(HtmlPage& page, const ConvertReport& report, Dataset from) {
   std::vector<std::vector<HtmlCell>> rows;
   for (const OutputComparison* error : errors_from(report, from))
     rows.push_back({HtmlCell::code(error->output), HtmlCell::code(error->name), HtmlCell::number(error->max_abs_diff),
-                    HtmlCell::number(error->max_abs_expected), HtmlCell::number(error->cosine),
+                    HtmlCell::number(error->max_abs_expected), HtmlCell::cosine(error->cosine),
                     std::isfinite(error->sqnr_db) ? HtmlCell::number(error->sqnr_db) : HtmlCell::text("equal"),
                     HtmlCell::count(error->elements), HtmlCell::count(error->not_finite)});
   if (rows.empty()) return;
-  page.heading(fmt::format("Cost on {}", confirm::name_of(from)));
-  page.sentence(
-      fmt::format("The result beside the model. {}",
-                  decides(report, from)
-                      ? "Warnings are of these, and whether the result is written."
-                      : "Warnings are of the runs above, and whether the result is written; these decide nothing."));
-  page.table({"output", "sizes", "largest error", "of", "cosine", "signal to noise, dB", "elements", "broken"}, rows);
+  page.heading(fmt::format("Accuracy on {}", confirm::name_of(from)));
+  page.sentence(fmt::format("The result against the original. {}",
+                            decides(report, from) ? "These decide warnings and whether the result is written."
+                                                  : "For information only: the runs above decide."));
+  page.table({"output", "sizes", "max abs diff", "max |output|", "cosine", "SQNR, dB", "elements", "broken"}, rows);
 }
 
 }  // namespace
@@ -121,17 +150,18 @@ std::string to_text(const ConvertReport& report, const TextOptions& how) {
   if (!report.already_converted.empty())
     text += report::groups_text("already", report::reasons(report.already_converted), how.all, "--all");
   if (!report.not_converted.empty())
-    text += report::groups_text("kept", report::reasons(report.not_converted), how.all, "--all");
-  if (report.method && !report.changed.empty()) text += fmt::format("codes in blocks by {}\n", word_of(*report.method));
+    text += report::groups_text("unchanged", report::reasons(report.not_converted), how.all, "--all");
+  if (report.method && !report.changed.empty())
+    text += fmt::format("block quantization method: {}\n", word_of(*report.method));
   for (const Dataset from : kAllFed) text += costs_text(report, from);
   text += prefixed("warning", report.warnings);
-  text += prefixed("FAILS", report.failures);
+  text += prefixed("error", report.failures);
   text += report::uncompared_text(report.not_compared);
   text += report::as_written_text(report.load_check);
-  text += prefixed("DirectML does not take", report.unsupported);
+  text += prefixed("unsupported by DirectML", report.unsupported);
   if (report.accepted()) return text + report::written_text(report.files);
   if (report.failures.empty() && !report.load_check.has_failed())
-    text += "feed it with --data or --values, where the model does not run on what is drawn; or say --no-check\n";
+    text += "give inputs with --data or --values if the model does not run on random ones, or pass --no-check\n";
   return text + "nothing was written\n";
 }
 
@@ -179,23 +209,24 @@ std::string to_json(const ConvertReport& report) {
 std::string to_html(const ConvertReport& report) {
   HtmlPage page(fmt::format("thaw convert: {}", report.output));
   const bool is_written = !report.files.empty(), is_compared = !report.comparisons.empty();
-  page.verdict(
-      !is_written   ? Outcome::kBad
-      : is_compared ? Outcome::kGood
-                    : Outcome::kOpen,
-      is_written ? "written" : "not written",
-      fmt::format("{} in fewer bits{}.", report.model, is_compared ? "" : ", not compared with what it was made of"));
-  report::add_before_after(page, report::before_after(report));
-  if (report.method) page.sentence(fmt::format("Codes in blocks are chosen by {}.", word_of(*report.method)));
-  for (const Dataset from : kAllFed) add_costs(page, report, from);
+  page.verdict(!is_written   ? Outcome::kBad
+               : is_compared ? Outcome::kGood
+                             : Outcome::kOpen,
+               is_written ? "written" : "not written",
+               fmt::format("{} converted to fewer bits{}.", report.model,
+                           is_compared ? "" : ", not compared with the original"));
   report::add_sentences(page, "Failures", report.failures);
-  report::add_as_written(page, report.load_check);
   report::add_sentences(page, "Warnings", report.warnings);
-  report::add_sentences(page, "DirectML does not take", report.unsupported);
+  add_strip(page, report);
+  report::add_before_after(page, report::before_after(report));
+  if (report.method) page.sentence(fmt::format("Block quantization method: {}.", word_of(*report.method)));
+  for (const Dataset from : kAllFed) add_costs(page, report, from);
+  report::add_as_written(page, report.load_check);
+  report::add_sentences(page, "unsupported by DirectML", report.unsupported);
   report::add_sentences(page, "Not compared", report.not_compared);
   report::add_notes(page, "Converted", report::reasons(report.changed), "nodes");
   report::add_notes(page, "Already", report::reasons(report.already_converted), "nodes");
-  report::add_notes(page, "Kept", report::reasons(report.not_converted), "nodes");
+  report::add_notes(page, "Unchanged", report::reasons(report.not_converted), "nodes");
   std::vector<std::string> paths;
   for (const auto& path : report.files) paths.push_back(path.string());
   report::add_sentences(page, "Files", paths);

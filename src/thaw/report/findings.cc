@@ -85,6 +85,7 @@ void add_finding(std::string& text, std::span<const Finding> findings, std::span
   };
   if (group.size() > 1) text += "    " + places_text(findings, group, all) + "\n";
   if (!finding.source.empty()) line("comes from", finding.source);
+  for (const auto& [name, body] : finding.details) line(printable(name), body);
   const size_t related = all ? finding.related.size() : std::min(finding.related.size(), kMostRelated);
   for (size_t i = 0; i < related; ++i) {
     line("also", describe(finding.related[i].where) + ": " + finding.related[i].message);
@@ -92,7 +93,6 @@ void add_finding(std::string& text, std::span<const Finding> findings, std::span
   if (related < finding.related.size()) {
     line("also", fmt::format("{} (--all prints them)", counted(finding.related.size() - related, "more place")));
   }
-  for (const auto& [name, body] : finding.details) line(printable(name), body);
   if (with_fix && !finding.fix.empty()) line("fix", finding.fix);
 }
 
@@ -101,7 +101,7 @@ void add_fix(std::string& text, const Finding& finding, const Style& style, bool
   const auto line = [&](std::string_view name, const std::string& body) {
     text += "  " + style(Style::Look::kBold, fmt::format("{}:", name)) + " " + printable(body) + "\n";
   };
-  if (!finding.consequence.empty()) line("what happens", finding.consequence);
+  if (!finding.consequence.empty()) line("consequence", finding.consequence);
   if (with_fix && !finding.fix.empty()) line("fix", finding.fix);
   for (const std::string& command : finding.commands) line("help", command);
 }

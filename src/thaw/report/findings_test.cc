@@ -16,7 +16,7 @@ std::vector<Finding> examples() {
   Finding note{.code = "THAW018", .severity = Severity::kNote, .title = "the batch merged", .message = "merged here"};
   Finding clash{.code = "THAW003",
                 .severity = Severity::kError,
-                .title = "one name for two sizes",
+                .title = "one dim_param for two sizes",
                 .message = "'?' stands for 40 and for 80",
                 .where = {.node = "Resize_119", .op = "Resize", .tensor = "401", .graph = ""},
                 .source = "input 'image' axis 2",
@@ -32,7 +32,7 @@ TEST(Findings, TextPutsTheWorstFirstAndEveryPartOnItsLine) {
   const std::string text = findings_text("m.onnx", examples(), Style());
   EXPECT_EQ(text, R"(m.onnx
 
-error THAW003 one name for two sizes
+error THAW003 one dim_param for two sizes
   Resize 'Resize_119', tensor '401': '?' stands for 40 and for 80
     ×2: '401', '403'
     comes from: input 'image' axis 2
@@ -81,7 +81,7 @@ TEST(Findings, JsonHasAllParts) {
   EXPECT_EQ(report["counts"], json::parse(R"({"errors": 2, "warnings": 0, "notes": 1})"));
   ASSERT_EQ(report["findings"].size(), 3u);
   EXPECT_EQ(report["findings"][0], json::parse(R"({
-    "code": "THAW003", "severity": "error", "title": "one name for two sizes", "message": "'?' stands for 40 and for 80",
+    "code": "THAW003", "severity": "error", "title": "one dim_param for two sizes", "message": "'?' stands for 40 and for 80",
     "location": {"node": "Resize_119", "op": "Resize", "tensor": "401"}, "source": "input 'image' axis 2",
     "fix": "`thaw fix` names each size",
     "related": [{"location": {"node": "Add_1", "op": "Add", "tensor": "402"}, "message": "'?' here too"}],

@@ -40,7 +40,7 @@ std::string to_json(const FixReport& report) {
 std::string to_text(const FixReport& report, const TextOptions& how) {
   std::string text;
   if (report.modified()) text += report::notes_text("changed", report::views(report.changed), how.all);
-  if (!report.remaining.empty()) text += report::notes_text("left as it is", report::views(report.remaining), how.all);
+  if (!report.remaining.empty()) text += report::notes_text("unresolved", report::views(report.remaining), how.all);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text +=
       report::uncompared_text(report.not_compared) + rewrite::describe_taken_weights(report.overridable_initializers);
@@ -58,14 +58,14 @@ std::string to_html(const FixReport& report) {
                                                    : Outcome::kOpen,
                report::word_of_result(report.accepted(), report.files),
                !report.modified()               ? "Nothing to change."
-               : report.load_check.has_failed() ? "ONNX Runtime does not take it. Nothing was written."
+               : report.load_check.has_failed() ? "ONNX Runtime rejects the result. Nothing was written."
                : !report.accepted()
-                   ? "Its numbers are not those of the model. Nothing was written."
-                   : fmt::format("{} changed, {} left as they are.", report::counted(report.changed.size(), "place"),
+                   ? "Its results differ from the original's. Nothing was written."
+                   : fmt::format("{} changed, {} unresolved.", report::counted(report.changed.size(), "place"),
                                  report.remaining.size()));
   report::add_as_written(page, report.load_check);
   report::add_notes(page, "Changed", report::views(report.changed));
-  report::add_notes(page, "Left as it is", report::views(report.remaining));
+  report::add_notes(page, "Unresolved", report::views(report.remaining));
   report::add_checked(page, report.checks, report.not_compared);
   if (report.overridable_initializers > 0)
     page.sentence(rewrite::describe_taken_weights(report.overridable_initializers));
@@ -105,17 +105,15 @@ std::string to_text(const FixReferenceReport& report, const TextOptions& how) {
   std::string text = report::notes_text("sizes", report::views(report.symbols), how.all);
   const bool wrong = !report.all_agree;
   if (!report.changed.empty())
-    text +=
-        report::notes_text(wrong ? "proposed, and not confirmed" : "changed", report::views(report.changed), how.all);
-  if (!report.remaining.empty()) text += report::notes_text("left as it is", report::views(report.remaining), how.all);
+    text += report::notes_text(wrong ? "proposed, not confirmed" : "changed", report::views(report.changed), how.all);
+  if (!report.remaining.empty()) text += report::notes_text("unresolved", report::views(report.remaining), how.all);
   for (const ReferenceCase& one : report.cases) {
     const std::string name = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name);
     text += fmt::format("{} {} ({}): ", one.agrees ? "agrees with" : "DIFFERS from", report::printable(name),
                         report::printable(one.sizes));
-    text += one.agrees ? fmt::format("largest difference {:.3g}\n", one.max_abs_diff)
-                       : report::printable(one.reason) + "\n";
+    text += one.agrees ? fmt::format("max abs diff {:.3g}\n", one.max_abs_diff) : report::printable(one.reason) + "\n";
   }
-  if (report.tries > 0) text += fmt::format("choices run: {}\n", report.tries);
+  if (report.tries > 0) text += fmt::format("candidates tried: {}\n", report.tries);
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", report::printable(note));
   text += report::as_written_text(report.load_check);
   if (!report.files.empty()) {
@@ -137,15 +135,15 @@ std::string to_html(const FixReferenceReport& report) {
                            report::counted(report.cases.size(), "case")));
   report::add_as_written(page, report.load_check);
   report::add_notes(page, "Sizes", report::views(report.symbols));
-  report::add_notes(page, report.accepted() ? "Changed" : "Proposed, and not confirmed", report::views(report.changed));
-  report::add_notes(page, "Left as it is", report::views(report.remaining));
+  report::add_notes(page, report.accepted() ? "Changed" : "Proposed, not confirmed", report::views(report.changed));
+  report::add_notes(page, "Unresolved", report::views(report.remaining));
   std::vector<std::vector<HtmlCell>> rows;
   for (const ReferenceCase& one : report.cases)
     rows.push_back({HtmlCell::verdict(one.agrees ? Outcome::kGood : Outcome::kBad, one.agrees ? "agrees" : "differs"),
                     HtmlCell::code(one.name), HtmlCell::code(one.sizes), HtmlCell::number(one.max_abs_diff),
                     HtmlCell::text(one.reason)});
   page.heading("Cases of the reference");
-  page.table({"", "case", "sizes", "largest difference", "why"}, rows);
+  page.table({"", "case", "sizes", "max abs diff", "why"}, rows);
   report::add_sentences(page, "Notes", report.notes);
   return page.finish();
 }

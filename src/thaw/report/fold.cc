@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "thaw/report/printable.h"
@@ -41,7 +43,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// The expressions of wide lines that stand twice, what they save most first.
+// The expressions that stand twice in lines of more than `width` columns, what they save most first.
 std::vector<std::string> repeated_calls(const std::vector<std::string_view>& lines, size_t width) {
   std::map<std::string_view, size_t> counts;
   for (const std::string_view line : lines) {
@@ -59,23 +61,35 @@ std::vector<std::string> repeated_calls(const std::vector<std::string_view>& lin
   return calls;
 }
 
-bool is_word_of(std::string_view text, std::string_view word) {
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const bool begins = at == 0 || !is_of_name(text[at - 1]);
-    const bool ends = at + word.size() == text.size() || !is_of_name(text[at + word.size()]);
-    if (begins && ends) return true;
+// Letters that stand alone in the text as a size would, "[a, 3]" or "a=4", and not as a word of a sentence.
+std::set<char> letters_of_sizes(std::string_view text) {
+  constexpr std::string_view kBefore = "[(,*/+-='", kAfter = "]),*/+-='";
+  std::set<char> found{'h', 'w'};
+  const auto next_to = [&](size_t at, std::string_view signs, int step) {
+    size_t to = at + static_cast<size_t>(step);  // past the text, too, where there is none before
+    while (to < text.size() && text[to] == ' ') to += static_cast<size_t>(step);
+    return to < text.size() && signs.find(text[to]) != std::string_view::npos;
+  };
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (std::islower(static_cast<unsigned char>(text[at])) == 0) continue;
+    if ((at > 0 && is_of_name(text[at - 1])) || (at + 1 < text.size() && is_of_name(text[at + 1]))) continue;
+    if (next_to(at, kBefore, -1) || next_to(at, kAfter, 1)) found.insert(text[at]);
   }
-  return false;
+  return found;
 }
 
-void replace_calls(std::string& text, std::string_view call, std::string_view letter) {
+// Whether there was one.
+bool replace_calls(std::string& text, std::string_view call, std::string_view letter) {
+  bool is_found = false;
   for (size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + letter.size())) {
     if (at > 0 && is_of_name(text[at - 1])) {
       ++at;
       continue;
     }
     text.replace(at, call.size(), letter);
+    is_found = true;
   }
+  return is_found;
 }
 
 }  // namespace
@@ -83,30 +97,53 @@ void replace_calls(std::string& text, std::string_view call, std::string_view le
 std::string fold_expressions(std::string_view text, size_t width) {
   if (width == 0 || text.size() > kMostText) return std::string(text);
   const std::vector<std::string_view> lines = lines_of(text);
-  std::vector<std::string> calls = repeated_calls(lines, width);
-  // Inner ones go into the outer ones' definitions, so the longest are replaced first.
-  std::ranges::stable_sort(calls, [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  const std::vector<std::string> shown = repeated_calls(lines, width);
+  if (shown.empty()) return std::string(text);
+  // Letters are of all that the text repeats, so that they are the same where fewer lines are wide.
+  std::vector<std::string> calls = repeated_calls(lines, 0);
+  for (const std::string& call : shown)
+    if (std::ranges::find(calls, call) == calls.end()) calls.push_back(call);
+  // Inner ones come first, so that outer ones are made of letters that are known.
+  std::ranges::stable_sort(calls, {}, &std::string::size);
+  const std::set<char> taken = letters_of_sizes(text);
   std::vector<std::pair<std::string, std::string>> letters;  // expression and letter
-  for (char letter = 's'; const std::string& call : calls) {
-    while (letter <= 'z' && is_word_of(text, std::string_view(&letter, 1))) ++letter;
+  for (char letter = 'a'; const std::string& call : calls) {
+    while (letter <= 'z' && taken.contains(letter)) ++letter;
     if (letter > 'z') break;
     letters.emplace_back(call, std::string(1, letter++));
   }
-  if (letters.empty()) return std::string(text);
-  std::string folded;
+  // The longest are replaced first.
+  const auto folded = [&](std::string line, size_t below, std::set<size_t>& used) {
+    for (size_t i = below; i-- > 0;)
+      if (std::ranges::find(shown, letters[i].first) != shown.end() &&
+          replace_calls(line, letters[i].first, letters[i].second))
+        used.insert(i);
+    return line;
+  };
+  std::set<size_t> said;
+  const std::function<std::string(size_t)> definition = [&](size_t i) -> std::string {
+    if (!said.insert(i).second) return {};
+    std::set<size_t> inner;
+    const std::string meaning = folded(letters[i].first, i, inner);
+    std::string before;
+    for (const size_t one : inner) before += definition(one);
+    return before + "where " + letters[i].second + " = " + meaning + "\n";
+  };
+  std::string out, paragraph;
+  std::set<size_t> used;
+  const auto end_paragraph = [&] {
+    for (const size_t i : used) out += definition(i);
+    out += paragraph;
+    paragraph.clear();
+    used.clear();
+  };
   for (const std::string_view line : lines) {
-    std::string shown(line);
-    if (width_of(line) > width)
-      for (const auto& [call, letter] : letters) replace_calls(shown, call, letter);
-    folded += shown + "\n";
+    paragraph += (width_of(line) > width ? folded(std::string(line), letters.size(), used) : std::string(line)) + "\n";
+    if (line.empty()) end_paragraph();
   }
-  if (!text.ends_with('\n')) folded.pop_back();
-  for (size_t i = 0; i < letters.size(); ++i) {
-    std::string meaning = letters[i].first;
-    for (size_t j = i + 1; j < letters.size(); ++j) replace_calls(meaning, letters[j].first, letters[j].second);
-    if (is_word_of(folded, letters[i].second) || i > 0) folded += "let " + letters[i].second + " = " + meaning + "\n";
-  }
-  return folded;
+  end_paragraph();
+  if (!text.ends_with('\n')) out.pop_back();
+  return out;
 }
 
 }  // namespace thaw::report

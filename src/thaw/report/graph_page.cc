@@ -86,7 +86,7 @@ void add_findings(HtmlPage& page, const std::vector<Finding>& findings) {
   for (const Finding& finding : findings)
     rows.push_back({HtmlCell::code(finding.code), HtmlCell::code(describe(finding.where)),
                     HtmlCell::text(finding.message), HtmlCell::text(finding.fix)});
-  add_table(page, "Frozen sizes", {"rule", "where", "what", "what mends it"}, std::move(rows));
+  add_table(page, "Frozen sizes", {"rule", "where", "what", "fix"}, std::move(rows));
 }
 
 void add_problems(HtmlPage& page, const Inspection& seen) {

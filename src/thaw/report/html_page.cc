@@ -83,6 +83,10 @@ HtmlCell HtmlCell::number(double number) {
   return HtmlCell(fmt::format("<data value=\"{}\">{:.3g}</data>", number, number), /*is_number=*/true);
 }
 
+HtmlCell HtmlCell::cosine(double cosine) {
+  return HtmlCell(fmt::format("<data value=\"{}\">{:.6f}</data>", cosine, cosine), true);
+}
+
 HtmlCell HtmlCell::count(uint64_t number) {
   return HtmlCell(fmt::format("<data value=\"{}\">{}</data>", number, grouped(number)), /*is_number=*/true);
 }

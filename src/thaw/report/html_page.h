@@ -27,6 +27,7 @@ class HtmlCell {
   static HtmlCell text(std::string_view text);
   static HtmlCell code(std::string_view text);  // names, shapes, expressions
   static HtmlCell number(double number);        // three digits to read, all of them in the markup
+  static HtmlCell cosine(double cosine);        // six digits, as 0.999999 is not 1
   static HtmlCell count(uint64_t number);       // aligned to the right
   static HtmlCell verdict(Outcome verdict, std::string_view text);
   // The first few lines, the others behind a "… more" that opens without a script.

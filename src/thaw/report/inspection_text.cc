@@ -107,9 +107,9 @@ class InspectionText {
     for (const dim::SymbolInfo& symbol : std::span(symbols).first(shown)) {
       std::string what;
       if (symbol.kind == dim::SymbolKind::kInputValue) {
-        what = "a value that an input holds";
+        what = "an element of an input";
       } else if (symbol.kind == dim::SymbolKind::kDataDependent) {
-        what = "known only by running the model";
+        what = "known only at run time";
       } else {
         what = symbol.upper ? fmt::format("{} to {}", symbol.lower, *symbol.upper)
                             : fmt::format("{} or more", symbol.lower);
@@ -172,7 +172,7 @@ class InspectionText {
       ++conditions[it->second].nodes;
     }
     if (conditions.empty()) return;
-    heading("Must hold to run");
+    heading("Size conditions");
     Table table(72);
     for (size_t i = 0; i < std::min(conditions.size(), kMostListed); ++i) {
       const Condition& condition = conditions[i];
@@ -199,16 +199,17 @@ class InspectionText {
 
   void write_values() {
     Table table;
+    table.add({"name", "op", "type", "shape", "elements"});
+    const size_t head = table.size();
     seen_.each_value([&](const ir::Value& value, const ir::Node& node) {
       if (!is_listed(view_, value.name())) return;
       const ops::Fact& fact = seen_.result.fact(&value);
       std::string elements;
       for (const dim::Dim dim : integer_elements(fact)) elements += (elements.empty() ? "" : ", ") + dims_.show(dim);
-      if (!elements.empty()) elements = "= " + elements;
       table.add({value.name(), ir::operator_name(node), type_of(fact), dims_of(fact), elements});
     });
-    heading("Values");
-    text_ += table.empty() ? "  none\n" : table.text();
+    heading("Tensors");
+    text_ += table.size() == head ? "  none\n" : table.text();
   }
 
   void write_completeness() {
@@ -219,7 +220,7 @@ class InspectionText {
       ++all;
       full += fact.shape && std::ranges::all_of(*fact.shape, [](dim::Dim dim) { return dim.is_known(); });
     });
-    text_ += fmt::format("\nDims are known of {} of {} tensors.\n", grouped(full), grouped(all));
+    text_ += fmt::format("\nShapes are known for {} of {} tensors.\n", grouped(full), grouped(all));
     if (seen_.result.out_of_budget())
       text_ += fmt::format("The rest is unknown: over budget ({}).\n", model_.budget->text());
   }

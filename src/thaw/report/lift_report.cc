@@ -106,15 +106,14 @@ std::string lift_sentence(const LiftReport& report) {
   const std::string traces = report::counted(report.traces.size(), "trace");
   const size_t open = report.unexplained.size();
   if (open > 0) {
-    return fmt::format("{} of {} are not explained. Nothing was written.", report::counted(open, "difference"), traces);
+    return fmt::format("{} of {} are unexplained. Nothing was written.", report::counted(open, "difference"), traces);
   }
-  const std::string made = fmt::format(
-      "{} of one model became one model for every size: {} between them are computed "
-      "from the inputs",
-      traces, report::counted(report.lifted.size(), "difference"));
+  const std::string made =
+      fmt::format("{} of one model were lifted to one dynamic model: {} between them are now computed from the inputs",
+                  traces, report::counted(report.lifted.size(), "difference"));
   if (!confirm::all_agree(report.checks))
-    return made + ", but its numbers are not those of the traces. Nothing was written.";
-  return made + (report.checks.empty() ? "." : ", and its numbers are those of every trace.");
+    return made + ", but its results differ from the traces'. Nothing was written.";
+  return made + (report.checks.empty() ? "." : ", and its results agree with every trace.");
 }
 
 }  // namespace
@@ -122,13 +121,13 @@ std::string lift_sentence(const LiftReport& report) {
 std::string to_text(const LiftReport& report, const TextOptions& how) {
   std::string text = report::notes_text("sizes", report::views(report.symbols), how.all);
   if (!report.skipped_inputs.empty())
-    text += report::notes_text("passed over", report::views(report.skipped_inputs), how.all);
+    text += report::notes_text("skipped", report::views(report.skipped_inputs), how.all);
   if (!report.lifted.empty()) text += report::groups_text("lifted", report::views(report.lifted), how.all);
   if (!report.holdout.empty()) text += report::notes_text("holdout", report::views(report.holdout), how.all);
   if (!report.inferred.empty()) text += report::notes_text("inferred", report::views(report.inferred), how.all);
-  if (!report.valid_sizes.empty()) text += report::notes_text("known for", report::views(report.valid_sizes), how.all);
+  if (!report.valid_sizes.empty()) text += report::notes_text("valid for", report::views(report.valid_sizes), how.all);
   if (!report.unexplained.empty())
-    text += report::groups_text("not explained", report::views(report.unexplained), how.all);
+    text += report::groups_text("unexplained", report::views(report.unexplained), how.all);
   text += report::checks_text(report.checks, "agrees with", "DIFFERS from");
   text += report::as_written_text(report.load_check);
   return text + (report.accepted() ? report::written_text(report.files) : "nothing was written\n");
@@ -172,47 +171,45 @@ std::string to_html(const LiftReport& report) {
   add_lifted_traces(page, report);
   add_lifted_sizes(page, report);
   if (!report.skipped_inputs.empty()) {
-    page.heading("Passed over");
-    page.sentence("Values that were told and are no sizes.");
+    page.heading("Skipped");
+    page.sentence("Given values that are not sizes.");
     add_solved(page, report, "why", report.skipped_inputs);
   }
   if (!report.unexplained.empty()) {
-    page.heading("Not explained");
+    page.heading("Unexplained");
     page.sentence(
-        "What may help: the values of integer inputs (--trace-values), an input that the exporter took out "
-        "(--add-input), a "
-        "trace "
+        "What may help: values of integer inputs (--trace-values), an input that the exporter removed "
+        "(--add-input), a trace "
         "at another size. --keep-static leaves a constant as it is in the first trace.");
     add_solved(page, report, "why", report.unexplained);
   }
   if (!report.lifted.empty()) {
     page.heading("What was solved");
-    page.sentence(
-        "Each line is what was found between the traces: what it became, and the evidence, what it was in each trace.");
+    page.sentence("One row for each difference: the expression it became, and its value in each trace.");
     add_solved(page, report, "became", report.lifted);
   }
   if (!report.holdout.empty()) {
     page.heading("Holdout");
-    page.sentence("What the other traces alone say, where it is something else.");
+    page.sentence("What the other traces alone predict, where it differs.");
     add_solved(page, report, "says", report.holdout);
   }
   if (!report.inferred.empty()) {
     page.heading("Inferred");
-    page.sentence("What inference says of sizes that no trace has, and what was solved otherwise on its account.");
+    page.sentence("What shape inference finds at unseen sizes, and what it changed in the solution.");
     add_solved(page, report, "says", report.inferred);
   }
   if (!report.valid_sizes.empty()) {
-    page.heading("Known for");
+    page.heading("Valid for");
     page.sentence(
-        "What the traces' sizes share and what was solved depends on: at others the model ends with an error.");
+        "The solution depends on these properties of the traces' sizes: at other sizes the model ends with an error.");
     add_solved(page, report, "known", report.valid_sizes);
   }
   add_lifted_ports(page, report);
   page.heading("Checked");
   if (report.checks.empty()) {
-    page.sentence("The result was not run beside the traces.");
+    page.sentence("The result was not run against the traces.");
   } else {
-    page.sentence("The result ran beside each trace at the trace's size, on the same inputs.");
+    page.sentence("The result and each trace ran at the trace's size, on the same inputs.");
     report::add_checks(page, "trace", report.checks);
   }
   return page.finish();

@@ -71,15 +71,14 @@ void write_as_written(JsonWriter& json, const LoadCheck& load_check) {
 }
 
 std::string as_written_text(const LoadCheck& load_check) {
-  if (load_check.has_failed()) return fmt::format("FAILS: {}\n", printable(load_check.message));
+  if (load_check.has_failed()) return fmt::format("error: {}\n", printable(load_check.message));
   if (load_check.message.empty()) return {};
   const bool is_loaded = load_check.status == LoadCheck::Status::kLoaded;
-  return fmt::format("warning: {}{}\n",
-                     is_loaded ? "" : "it was not loaded as it is written: ", printable(load_check.message));
+  return fmt::format("warning: {}{}\n", is_loaded ? "" : "not loaded in ONNX Runtime: ", printable(load_check.message));
 }
 
 void add_as_written(HtmlPage& page, const LoadCheck& load_check) {
-  page.sentence(fmt::format("ONNX Runtime on the files as they are written: {}{}{}.", word_of(load_check.status),
+  page.sentence(fmt::format("Loaded and run in ONNX Runtime: {}{}{}.", word_of(load_check.status),
                             load_check.message.empty() ? "" : "; ", load_check.message));
 }
 

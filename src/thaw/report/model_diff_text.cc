@@ -58,7 +58,7 @@ class ModelDiffText {
 
   void names(const std::vector<std::pair<std::string, std::string>>& list) {
     if (list.empty()) return;
-    heading("Called otherwise", list.size());
+    heading("Renamed", list.size());
     Table table;
     for (size_t i = 0; i < std::min(list.size(), most_); ++i) table.add({list[i].first, "-> " + list[i].second});
     text += table.text();
@@ -89,10 +89,10 @@ constexpr size_t kMostDiffItems = 20;  // of each kind, unless all are asked for
 std::string describe(const Difference& difference) { return fmt::format("{}: {}", difference.what, sides(difference)); }
 
 std::string describe(const ModelDiff& diff) {
-  const std::string_view but = diff.weights_compared ? "" : " (the values of weights were not compared)";
+  const std::string_view but = diff.weights_compared ? "" : " (weight values were not compared)";
   const std::string nodes = counted(diff.matched_nodes, "node");
   if (diff.equal()) return fmt::format("Equal: {}{}.", nodes, but);
-  if (diff.equal_except_names()) return fmt::format("Equal but for names: {}{}.", nodes, but);
+  if (diff.equal_except_names()) return fmt::format("Equal except for names: {}{}.", nodes, but);
   return fmt::format("The models differ; {} in both{}.", nodes, but);
 }
 

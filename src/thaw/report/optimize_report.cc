@@ -32,7 +32,7 @@ std::vector<report::NoteView> changes_by_kind(const OptimizeReport& report, bool
 
 std::string_view title_of(OptimizeTarget target) {
   if (target == OptimizeTarget::kDirectml) return "DirectML";
-  return target == OptimizeTarget::kOrt ? "ONNX Runtime" : "A portable runtime";
+  return target == OptimizeTarget::kOrt ? "ONNX Runtime" : "a portable runtime";
 }
 
 std::vector<report::NoteView> untaken(const OptimizeReport& report) {
@@ -52,10 +52,12 @@ void write_moved(JsonWriter& json, std::string_view when, const MovedBytes& move
 
 std::string moved_text(const OptimizeReport& report) {
   const auto shown = [](const MovedBytes& one) {
-    return fmt::format("{}{}", report::megabytes_text(one.bytes),
-                       one.unknown > 0 ? fmt::format(" and what {} move", report::counted(one.unknown, "node")) : "");
+    return fmt::format(
+        "{}{}", report::megabytes_text(one.bytes),
+        one.unknown > 0 ? fmt::format(" plus {} not counted", report::counted(one.unknown, "node")) : "");
   };
-  return fmt::format("moved, each free size 64: {} -> {}\n", shown(*report.moved_before), shown(*report.moved_after));
+  return fmt::format("bytes read and written, each free size 64: {} -> {}\n", shown(*report.moved_before),
+                     shown(*report.moved_after));
 }
 
 std::vector<report::NoteView> left_out(const OptimizeReport& report) {
@@ -70,13 +72,13 @@ std::string unwritten_text(const OptimizeReport& report) {
   constexpr std::string_view kNothing = "nothing was written";
   if (!report.modified() || report.load_check.has_failed()) return fmt::format("{}\n", kNothing);
   if (confirm::all_agree(report.checks))
-    return fmt::format("{}: give what runs with --input or --values, or --no-check to write it unproven\n", kNothing);
+    return fmt::format("{}: give inputs that run with --input or --values, or pass --no-check\n", kNothing);
   if (report.passes.empty())
     return fmt::format(
-        "{}: it differs as it is too, as what draws random numbers does; --no-check writes it unproven\n", kNothing);
-  return fmt::format(
-      "{}: it differs without fusions too; --skip leaves out some of the passes that changed it, which are {}\n",
-      kNothing, fmt::join(report.passes, ","));
+        "{}: results differ without any pass too, as with random operators; --no-check writes it unchecked\n",
+        kNothing);
+  return fmt::format("{}: results differ without fusions too; skip some of these passes with --skip: {}\n", kNothing,
+                     fmt::join(report.passes, ","));
 }
 
 }  // namespace
@@ -114,16 +116,16 @@ std::string to_text(const OptimizeReport& report, const TextOptions& how) {
   }
   if (how.explain && !report.missed.empty())
     text += report::notes_text("not fused", report::reasons(report.missed), true);
-  if (!report.rejected_passes.empty()) text += report::notes_text("passes left out", left_out(report), true);
+  if (!report.rejected_passes.empty()) text += report::notes_text("skipped passes", left_out(report), true);
   if (report.overridable_initializers > 0)
     text += rewrite::describe_replaceable(report.overridable_initializers) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.not_compared);
   if (!report.unsupported.empty())
     text +=
-        report::notes_text(std::string(title_of(report.target)) + " does not take", untaken(report), how.all, "--all");
+        report::notes_text("unsupported by " + std::string(title_of(report.target)), untaken(report), how.all, "--all");
   else if (report.target == OptimizeTarget::kDirectml)
-    text += "DirectML takes all of it\n";
+    text += "DirectML supports every node\n";
   text += report::as_written_text(report.load_check);
   if (!report.files.empty()) return text + report::written_text(report.files);
   if (report.accepted()) return text + "dry run; nothing was written\n";
@@ -141,8 +143,8 @@ std::string to_html(const OptimizeReport& report) {
   report::add_as_written(page, report.load_check);
   report::add_notes(page, "Changed", changes_by_kind(report, false));
   report::add_notes(page, "Not fused", report::reasons(report.missed));
-  report::add_notes(page, "Passes left out", left_out(report));
-  report::add_notes(page, std::string(title_of(report.target)) + " does not take", untaken(report));
+  report::add_notes(page, "Skipped passes", left_out(report));
+  report::add_notes(page, "unsupported by " + std::string(title_of(report.target)), untaken(report));
   report::add_checked(page, report.checks, report.not_compared);
   return page.finish();
 }

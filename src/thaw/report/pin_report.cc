@@ -53,7 +53,7 @@ std::string pinned_text(const PinReport& report, bool is_one_of_several) {
                     size.why,
                     {}});
   text += report::notes_text("pinned", report::views(pinned), true);
-  text += open.empty() ? "every size is a number\n" : report::notes_text("no number", report::views(open), true);
+  text += open.empty() ? "every size is static\n" : report::notes_text("still dynamic", report::views(open), true);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   return text + report::uncompared_text(report.not_compared) +
          rewrite::describe_taken_weights(report.overridable_initializers);
@@ -67,7 +67,7 @@ void add_pinned(HtmlPage& page, const PinReport& report) {
     rows.push_back({HtmlCell::code(open.tensor), HtmlCell::count(static_cast<uint64_t>(open.axis)),
                     HtmlCell::code(open.size), HtmlCell::text(open.why)});
   if (!rows.empty()) {
-    page.heading("No number");
+    page.heading("Still dynamic");
     page.table({"tensor", "axis", "size", "why"}, rows);
   }
   report::add_checked(page, report.checks, report.not_compared);

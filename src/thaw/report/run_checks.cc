@@ -10,8 +10,8 @@ namespace {
 
 // What was seen where nothing differs.
 std::string found(const confirm::RunCheck& check) {
-  if (check.elements == 0) return "nothing but shapes, no output has elements";
-  return fmt::format("largest difference {:.3g} of {:.3g}", check.max_abs_diff, check.max_abs_expected);
+  if (check.elements == 0) return "shapes only, as no output has elements";
+  return fmt::format("max abs diff {:.3g} (max |output| {:.3g})", check.max_abs_diff, check.max_abs_expected);
 }
 
 }  // namespace
@@ -66,13 +66,13 @@ void add_checks(HtmlPage& page, const std::string& place, const std::vector<conf
                     check.agrees ? HtmlCell::verdict(Outcome::kGood, check.elements > 0 ? "agrees" : "agrees in shapes")
                                  : HtmlCell::verdict(Outcome::kBad, "differs: " + check.message)});
   }
-  page.table({place, "inputs", "largest difference", "largest element", "elements", "verdict"}, rows);
+  page.table({place, "inputs", "max abs diff", "max |output|", "elements", "verdict"}, rows);
 }
 
 void add_checked(HtmlPage& page, const std::vector<confirm::RunCheck>& checks,
                  const std::vector<std::string>& not_compared) {
   page.heading("Checked");
-  if (checks.empty() && not_compared.empty()) page.sentence("The result was not run beside the model.");
+  if (checks.empty() && not_compared.empty()) page.sentence("The result was not run against the original.");
   if (!checks.empty()) add_checks(page, "sizes", checks);
   for (const std::string& reason : not_compared) page.sentence("Not compared: " + reason);
 }

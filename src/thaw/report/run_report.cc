@@ -54,7 +54,7 @@ std::string to_text(const RunReport& report, const TextOptions&) {
   }
   for (const std::string& warning : report.warnings)
     text += "warning: ONNX Runtime: " + report::printable(warning) + "\n";
-  if (!report.sizes.empty()) text += "at sizes that were chosen: " + run::describe(run::Point{report.sizes}) + "\n";
+  if (!report.sizes.empty()) text += "chosen sizes: " + run::describe(run::Point{report.sizes}) + "\n";
   text += fmt::format("ran in {:.3g} s", report.seconds);
   if (!report.output.empty()) text += ", written to " + report::printable(report.output);
   return text + "\n";

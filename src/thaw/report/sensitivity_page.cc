@@ -43,7 +43,7 @@ std::string_view title_of(ErrorMetric metric) {
     case ErrorMetric::kKl:
       return "divergence, nats";
     case ErrorMetric::kSqnr:
-      return "signal to noise, dB";
+      return "SQNR, dB";
     default:
       return "mean squared error";
   }
@@ -67,14 +67,14 @@ class Page {
     page_.style(kPageStyle);
     head();
     controls();
-    chart("in-order", "In the model's order",
+    chart("in-order", "Nodes in execution order",
           "Each bar is a node, alone converted; the line over it is the 95 % interval. Pale ones are predicted.");
     chart("sorted", "Sorted", "The worst of them.");
     page_.heading("By layer and kind");
     page_.markup("<div class=\"wide\" tabindex=\"0\"><table id=\"heat\" class=\"heat\"></table></div>\n");
-    page_.sentence("The mean over the nodes of a layer and a kind, deeper where more is lost.");
+    page_.sentence("The mean over the nodes of a layer and a kind; darker is worse.");
     chart("frontier", "Size against error",
-          "What the best plans come to, as thaw plan finds them, if errors of nodes add up; and what was measured.");
+          "The best plans that thaw plan finds if node errors add up, and measured ones.");
     table();
     page_.data("report", data(plan, measured).dump(-1, ' ', false, Json::error_handler_t::replace));
     page_.script(kChartScript);
@@ -90,12 +90,11 @@ class Page {
     page_.verdict(has_failed ? Outcome::kOpen : Outcome::kGood, has_failed ? "in part" : "measured",
                   fmt::format("{} measured, {} predicted, {} failed, on {} samples of {}.", report_.measured,
                               report_.predicted, report_.failed, report_.samples.size(), report_.data));
-    page_.sentence(
-        fmt::format("Each node is converted alone, and the model's outputs are held against those of the model as it "
-                    "was. Weights: {} bytes.",
-                    grouped(report_.weight_bytes)));
+    page_.sentence(fmt::format(
+        "Each node is converted alone, and the outputs are compared with the original's. Weights: {} bytes.",
+        grouped(report_.weight_bytes)));
     if (!report_.preprocessing.empty())
-      page_.sentence(fmt::format("Of its files inputs were made as thaw inputs makes them: {}.",
+      page_.sentence(fmt::format("Inputs were made by thaw inputs: {}.",
                                  printable(fmt::format("{}", fmt::join(report_.preprocessing, " ")))));
     std::vector<std::vector<HtmlCell>> rows;
     for (size_t p = 0; p < report_.uniform_errors.size(); ++p) {

@@ -49,11 +49,11 @@ std::string worst_text(const SensitivityReport& report, size_t precision) {
              : "",
          bytes_text(static_cast<double>(error->bytes)), error->status == UnitStatus::kPredicted ? "predicted" : ""});
   }
-  std::string text = fmt::format("{}: the worst of {}\n{}", quantizing::name_of(report.precisions[precision].to),
-                                 order.size(), table.text());
+  std::string text = fmt::format("{}: the most sensitive of {}\n{}",
+                                 quantizing::name_of(report.precisions[precision].to), order.size(), table.text());
   if (precision < report.uniform_errors.size() && !report.uniform_errors[precision].empty())
     text +=
-        fmt::format("  all of them: {}, {} saved\n",
+        fmt::format("  all together: {}, {} saved\n",
                     figure_text(measuring::mean_figure(report.uniform_errors[precision], report.metric), report.metric),
                     bytes_text(static_cast<double>(report.uniform_bytes_saved[precision])));
   return text;
@@ -67,7 +67,7 @@ std::string shares(const SensitivityReport& report, const MixedPlan& plan) {
   for (size_t p = 0; p < counts.size(); ++p) {
     if (counts[p] == 0) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[p],
-                        p < report.precisions.size() ? quantizing::name_of(report.precisions[p].to) : "as it is");
+                        p < report.precisions.size() ? quantizing::name_of(report.precisions[p].to) : "unchanged");
   }
   return text;
 }

@@ -62,7 +62,8 @@ std::string to_text(const SplitReport& report, const TextOptions&) {
         "\n";
   }
   if (!report.crossing_tensors.empty())
-    text += report::printable(fmt::format("passes cuts too: {}", fmt::join(report.crossing_tensors, ", "))) + "\n";
+    text += report::printable(fmt::format("crosses more than one cut: {}", fmt::join(report.crossing_tensors, ", "))) +
+            "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.not_compared);
   text += report::as_written_text(report.load_check);
@@ -73,7 +74,7 @@ std::string to_html(const SplitReport& report) {
   HtmlPage page(fmt::format("thaw split: {}", report.model));
   page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad,
                report::word_of_result(report.accepted(), report.files),
-               fmt::format("{} that run one after the other.", report::counted(report.parts.size(), "part")));
+               fmt::format("{} that run in sequence.", report::counted(report.parts.size(), "part")));
   report::add_as_written(page, report.load_check);
   std::vector<std::vector<HtmlCell>> rows;
   for (size_t i = 0; i < report.parts.size(); ++i) {
@@ -83,7 +84,7 @@ std::string to_html(const SplitReport& report) {
   }
   page.table({"part", "nodes", "weights, bytes", "inputs", "outputs"}, rows);
   if (!report.crossing_tensors.empty())
-    page.sentence(fmt::format("Passes cuts too: {}.", fmt::join(report.crossing_tensors, ", ")));
+    page.sentence(fmt::format("Crosses more than one cut: {}.", fmt::join(report.crossing_tensors, ", ")));
   report::add_checked(page, report.checks, report.not_compared);
   return page.finish();
 }
@@ -117,14 +118,14 @@ std::string to_json(const std::vector<CutPoint>& points, const std::string& mode
 }
 
 std::string to_text(const std::vector<CutPoint>& points) {
-  if (points.empty()) return "there is no place that few tensors pass\n";
+  if (points.empty()) return "no cut point with few tensors was found\n";
   report::Table table(72);
-  table.add({"weights before", "operations before", "bytes that pass", "--at"});
+  table.add({"weights before", "FLOPs before", "bytes across", "--at"});
   for (const CutPoint& point : points)
     table.add({fmt::format("{:.0f} %", point.weight_share_before * 100),
                fmt::format("{:.0f} %", point.flops_share_before * 100), point.bytes.empty() ? "not known" : point.bytes,
                fmt::format("{}", fmt::join(point.tensors, ","))});
-  return "places where few numbers pass:\n" + table.text();
+  return "cut points with little data across:\n" + table.text();
 }
 
 }  // namespace thaw

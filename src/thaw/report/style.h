@@ -27,4 +27,7 @@ class Style {
   bool colour_;
 };
 
+// The text with the words that begin a line and tell an outcome in their colour: "agrees", "differs", "wrote", "error:", "warning:".
+std::string dress_outcomes(std::string_view text, const Style& style);
+
 }  // namespace thaw::report

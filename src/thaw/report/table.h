@@ -14,6 +14,7 @@ class Table {
 
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.empty(); }
+  size_t size() const { return rows_.size(); }
   // Every row on a line of its own, after `indent` spaces. Cells are made printable.
   std::string text(size_t indent = 2) const;
 

@@ -14,6 +14,7 @@
 #include "thaw/report/members.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/style.h"
+#include "thaw/report/table.h"
 #include "thaw/run/sweep.h"
 #include "thaw/verify.h"
 
@@ -60,55 +61,76 @@ std::string point_label(const PointResult& point) {
   return label.empty() ? "no inputs" : label;
 }
 
-std::string padded(const std::string& text, size_t width) {
-  const size_t columns = report::width_of(text);
-  return text + std::string(columns < width ? width - columns : 0, ' ');
-}
+// Of a point: the output that is farthest from the reference's, and the lowest cosine of all.
+struct Worst {
+  const OutputResult* output = nullptr;
+  double lowest_cosine = 1;
 
-struct OutputRow {
-  std::string output, type, max_abs_diff, max_rel_diff, cosine;
+  void add(const OutputResult& other) {
+    if (!other.comparison.comparable) return;
+    lowest_cosine = std::min(lowest_cosine, other.comparison.cosine);
+    if (output == nullptr || other.comparison.max_abs_diff > output->comparison.max_abs_diff) output = &other;
+  }
+  bool is_known() const { return output != nullptr; }
+  double max_abs_diff() const { return output->comparison.max_abs_diff; }
 };
 
-OutputRow row_of(const OutputResult& output) {
-  OutputRow row{report::printable(output.name), output.actual, "-", "-", "-"};
-  if (output.comparison.comparable) {
-    row.max_abs_diff = fmt::format("{:.3g}", output.comparison.max_abs_diff);
-    row.max_rel_diff = fmt::format("{:.3g}", output.comparison.max_rel_diff);
-    row.cosine = fmt::format("{:.8f}", output.comparison.cosine);
-  }
-  return row;
+Worst worst_of(const PointResult& point) {
+  Worst worst;
+  for (const OutputResult& output : point.outputs) worst.add(output);
+  return worst;
 }
 
-void add_verified(std::string& text, const PointResult& point, size_t output_width, size_t type_width,
-                  const Style& style) {
-  const bool fine = point.status == VerifyStatus::kAgrees;
-  text += style(Style::Look::kBold, report::printable(point_label(point))) + "  " +
-          style(fine ? Style::Look::kGreen : Style::Look::kRed, status_name(point.status)) + "\n";
-  if (!point.message.empty()) text += "  " + report::printable(point.message) + "\n";
-  for (const OutputResult& output : point.outputs) {
-    const OutputRow row = row_of(output);
-    text += fmt::format("  {}  {}  {:>9}  {:>9}  {:>11}", padded(row.output, output_width),
-                        padded(row.type, type_width), row.max_abs_diff, row.max_rel_diff, row.cosine);
-    text += output.comparison.agrees ? "" : "  " + style(Style::Look::kRed, "differs");
-    text += "\n";
-    if (!output.comparison.agrees) text += "    " + report::printable(output.comparison.reason) + "\n";
+// A line for each size.
+std::string points_text(const VerifyReport& report) {
+  report::Table table;
+  table.add({"", "sizes", "max abs diff", "lowest cosine", "output"});
+  for (const PointResult& point : report.points) {
+    const Worst worst = worst_of(point);
+    std::vector<std::string> row{std::string(status_name(point.status)), point_label(point), "-", "-", ""};
+    if (worst.is_known()) {
+      row[2] = fmt::format("{:.3g}", worst.max_abs_diff());
+      row[3] = fmt::format("{:.6f}", worst.lowest_cosine);
+      row[4] = worst.output->name;
+    }
+    table.add(std::move(row));
   }
+  return table.text(0);
+}
+
+// Every output at a size, and why it differs.
+std::string outputs_text(const PointResult& point, const Style& style) {
+  std::string text = fmt::format("\n{}: {}\n", style(Style::Look::kBold, report::printable(point_label(point))),
+                                 status_name(point.status));
+  if (!point.message.empty()) text += "  " + report::printable(point.message) + "\n";
+  if (point.outputs.empty()) return text;
+  report::Table table;
+  table.add({"", "output", "type", "max abs diff", "max rel diff", "cosine"});
+  for (const OutputResult& output : point.outputs) {
+    const Comparison& figures = output.comparison;
+    std::vector<std::string> row{figures.agrees ? "agrees" : "differs", output.name, output.actual, "-", "-", "-"};
+    if (figures.comparable) {
+      row[3] = fmt::format("{:.3g}", figures.max_abs_diff);
+      row[4] = fmt::format("{:.3g}", figures.max_rel_diff);
+      row[5] = fmt::format("{:.6f}", figures.cosine);
+    }
+    table.add(std::move(row));
+  }
+  text += table.text();
+  for (const OutputResult& output : point.outputs)
+    if (!output.comparison.agrees)
+      text += report::printable(fmt::format("  '{}': {}", output.name, output.comparison.reason)) + "\n";
+  return text;
 }
 
 // The largest difference of all, and where.
 std::string worst_output(const VerifyReport& report) {
-  const OutputResult* worst = nullptr;
-  double lowest_cosine = 1;
-  for (const PointResult& point : report.points) {
-    for (const OutputResult& output : point.outputs) {
-      if (!output.comparison.comparable) continue;
-      lowest_cosine = std::min(lowest_cosine, output.comparison.cosine);
-      if (worst == nullptr || output.comparison.max_abs_diff > worst->comparison.max_abs_diff) worst = &output;
-    }
-  }
-  if (worst == nullptr) return {};
-  return fmt::format("; worst max abs {:.3g} ('{}'), lowest cosine {:.8f}", worst->comparison.max_abs_diff,
-                     report::printable(worst->name), lowest_cosine);
+  Worst worst;
+  for (const PointResult& point : report.points)
+    for (const OutputResult& output : point.outputs) worst.add(output);
+  if (!worst.is_known()) return {};
+  return fmt::format(": max abs diff {:.3g} ('{}'), lowest cosine {:.6f}", worst.max_abs_diff(),
+                     report::printable(worst.output->name), worst.lowest_cosine);
 }
 
 void write_output_result(JsonWriter& json, const OutputResult& output) {
@@ -152,10 +174,8 @@ std::string sizes_at(const PointResult& point) {
 
 // The largest difference of a point's outputs; nullopt where none could be compared.
 std::optional<double> worst_at(const PointResult& point) {
-  std::optional<double> worst;
-  for (const OutputResult& output : point.outputs)
-    if (output.comparison.comparable) worst = std::max(worst.value_or(0), output.comparison.max_abs_diff);
-  return worst;
+  const Worst worst = worst_of(point);
+  return worst.is_known() ? std::optional(worst.max_abs_diff()) : std::nullopt;
 }
 
 size_t heat_of(double difference) {
@@ -164,12 +184,96 @@ size_t heat_of(double difference) {
   return static_cast<size_t>(std::clamp(std::log10(difference) - kMildest, 0.0, 5.0));
 }
 
+// A difference in its colour; `why` where there is none to show.
+std::string heat_cell(std::optional<double> difference, bool agrees, std::string_view why) {
+  if (!difference) return fmt::format("<td class=\"h5\">{}</td>", html_text(why));
+  return fmt::format("<td class=\"h{}\">{:.1e}{}</td>", agrees ? heat_of(*difference) : 5, *difference,
+                     agrees ? "" : " differs");
+}
+
 std::string heat_cell(const PointResult* point) {
   if (point == nullptr) return "<td></td>";
-  const std::optional<double> worst = worst_at(*point);
-  if (!worst) return fmt::format("<td class=\"h5\">{}</td>", html_text(status_name(point->status)));
-  const bool agrees = point->status == VerifyStatus::kAgrees;
-  return fmt::format("<td class=\"h{}\">{:.1e}{}</td>", agrees ? heat_of(*worst) : 5, *worst, agrees ? "" : " differs");
+  return heat_cell(worst_at(*point), point->status == VerifyStatus::kAgrees, status_name(point->status));
+}
+
+std::string heat_head(std::string_view corner) {
+  return fmt::format("<div class=\"wide\" tabindex=\"0\"><table class=\"heat\">\n<thead><tr><th>{}</th>",
+                     html_text(corner));
+}
+
+// Every output over all sizes, the worst first.
+struct OutputOverSizes {
+  std::string name;
+  Worst worst;
+  const PointResult* worst_at = nullptr;
+  size_t agree = 0, count = 0;
+  std::vector<const OutputResult*> at;  // of each point; null where it was not compared
+};
+
+std::vector<OutputOverSizes> outputs_over_sizes(const VerifyReport& report) {
+  std::vector<OutputOverSizes> outputs;
+  std::map<std::string, size_t> known;
+  for (size_t i = 0; i < report.points.size(); ++i) {
+    for (const OutputResult& result : report.points[i].outputs) {
+      const auto [found, is_new] = known.try_emplace(result.name, outputs.size());
+      if (is_new)
+        outputs.push_back({.name = result.name, .at = std::vector<const OutputResult*>(report.points.size())});
+      OutputOverSizes& output = outputs[found->second];
+      const OutputResult* before = output.worst.output;
+      output.worst.add(result);
+      if (output.worst.output != before) output.worst_at = &report.points[i];
+      output.at[i] = &result;
+      ++output.count;
+      output.agree += result.comparison.agrees ? 1 : 0;
+    }
+  }
+  std::ranges::stable_sort(outputs, [](const OutputOverSizes& a, const OutputOverSizes& b) {
+    const bool a_fails = a.agree < a.count, b_fails = b.agree < b.count;
+    if (a_fails != b_fails) return a_fails;
+    const double x = a.worst.is_known() ? a.worst.max_abs_diff() : 0,
+                 y = b.worst.is_known() ? b.worst.max_abs_diff() : 0;
+    return x > y;
+  });
+  return outputs;
+}
+
+void add_worst_outputs(HtmlPage& page, const std::vector<OutputOverSizes>& outputs) {
+  if (outputs.empty()) return;
+  page.heading("The worst of each output");
+  std::vector<std::vector<HtmlCell>> rows;
+  for (const OutputOverSizes& output : outputs) {
+    const bool agrees = output.agree == output.count;
+    std::vector<HtmlCell>& row = rows.emplace_back();
+    row.push_back(HtmlCell::code(output.name));
+    row.push_back(HtmlCell::verdict(agrees ? Outcome::kGood : Outcome::kBad,
+                                    fmt::format("agrees at {} of {}", output.agree, output.count)));
+    row.push_back(output.worst.is_known() ? HtmlCell::number(output.worst.max_abs_diff()) : HtmlCell::text(""));
+    row.push_back(output.worst.is_known() ? HtmlCell::cosine(output.worst.lowest_cosine) : HtmlCell::text(""));
+    row.push_back(HtmlCell::text(output.worst_at ? point_label(*output.worst_at) : ""));
+  }
+  page.table({"output", "status", "max abs diff", "lowest cosine", "worst at"}, rows);
+}
+
+// Outputs down, sizes along. One row and column have nothing to compare.
+void add_output_heat_map(HtmlPage& page, const VerifyReport& report, const std::vector<OutputOverSizes>& outputs) {
+  if (outputs.empty() || report.points.size() < 2) return;
+  page.style(kHeatStyle);
+  page.heading("max abs diff by output and size");
+  std::string html = heat_head("output");
+  for (const PointResult& point : report.points)
+    html += fmt::format("<th scope=\"col\">{}</th>", html_text(point_label(point)));
+  html += "</tr></thead>\n<tbody>\n";
+  for (const OutputOverSizes& output : outputs) {
+    html += fmt::format("<tr><th scope=\"row\">{}</th>", html_text(output.name));
+    for (size_t i = 0; i < report.points.size(); ++i) {
+      const OutputResult* at = output.at[i];
+      const bool is_known = at && at->comparison.comparable;
+      html += heat_cell(is_known ? std::optional(at->comparison.max_abs_diff) : std::nullopt,
+                        at && at->comparison.agrees, at ? "differs" : status_name(report.points[i].status));
+    }
+    html += "</tr>\n";
+  }
+  page.markup(html + "</tbody>\n</table></div>\n");
 }
 
 // The names whose sizes differ from point to point.
@@ -206,12 +310,9 @@ void add_heat_map(HtmlPage& page, const VerifyReport& report) {
     if (cell == nullptr || worst_at(point).value_or(kNotCompared) > worst_at(*cell).value_or(kNotCompared))
       cell = &point;
   }
-  page.style(kHeatStyle);
-  page.heading(fmt::format("The largest difference by {} and {}", names[0], names[1]));
-  if (names.size() > 2) page.sentence("Of points that differ in other sizes alone, the worst is shown.");
-  std::string html =
-      fmt::format("<div class=\"wide\" tabindex=\"0\"><table class=\"heat\">\n<thead><tr><th>{} \\ {}</th>",
-                  html_text(names[0]), html_text(names[1]));
+  page.heading(fmt::format("max abs diff by {} and {}", names[0], names[1]));
+  if (names.size() > 2) page.sentence("Of points that differ in other sizes only, the worst is shown.");
+  std::string html = heat_head(fmt::format("{} \\ {}", names[0], names[1]));
   for (const int64_t column : columns) html += fmt::format("<th scope=\"col\">{}</th>", column);
   html += "</tr></thead>\n<tbody>\n";
   for (const int64_t row : rows) {
@@ -229,19 +330,11 @@ void add_heat_map(HtmlPage& page, const VerifyReport& report) {
 
 std::string to_text(const VerifyReport& report, const TextOptions& how) {
   const Style style(how.colour);
-  size_t output_width = 6, type_width = 4;
-  for (const PointResult& point : report.points) {
-    for (const OutputResult& output : point.outputs) {
-      output_width = std::max(output_width, report::width_of(report::printable(output.name)));
-      type_width = std::max(type_width, output.actual.size());
-    }
-  }
   std::string text =
       fmt::format("{} against {}\n\n", report::printable(report.model), report::printable(report.reference));
-  text += style(Style::Look::kDim, fmt::format("  {}  {}  {:>9}  {:>9}  {:>11}", padded("output", output_width),
-                                               padded("type", type_width), "max abs", "max rel", "cosine")) +
-          "\n";
-  for (const PointResult& point : report.points) add_verified(text, point, output_width, type_width, style);
+  text += points_text(report);
+  for (const PointResult& point : report.points)
+    if (how.all || point.status != VerifyStatus::kAgrees) text += outputs_text(point, style);
   text += "\n";
   for (const std::string& note : report.notes) text += "note: " + report::printable(note) + "\n";
   constexpr size_t kShown = 3;
@@ -251,13 +344,11 @@ std::string to_text(const VerifyReport& report, const TextOptions& how) {
   if (report.warnings.size() > kShown) {
     text += fmt::format("warning: {} more of ONNX Runtime (--format json has them)\n", report.warnings.size() - kShown);
   }
-  const auto agree = std::count_if(report.points.begin(), report.points.end(),
-                                   [](const PointResult& point) { return point.status == VerifyStatus::kAgrees; });
+  const auto agree = std::ranges::count(report.points, VerifyStatus::kAgrees, &PointResult::status);
   const size_t total = report.points.size();
   text += report.accepted()
-              ? style(Style::Look::kGreen, fmt::format("agrees at {} {}", total, total == 1 ? "size" : "sizes"))
-              : style(Style::Look::kRed, fmt::format("fails at {} of {} {}", total - static_cast<size_t>(agree), total,
-                                                     total == 1 ? "size" : "sizes"));
+              ? fmt::format("agrees at {}", report::counted(total, "size"))
+              : fmt::format("differs at {} of {}", total - static_cast<size_t>(agree), report::counted(total, "size"));
   return text + worst_output(report) + "\n";
 }
 
@@ -296,8 +387,11 @@ std::string to_html(const VerifyReport& report) {
   HtmlPage page(fmt::format("thaw verify: {}", report.model));
   const auto agree = std::ranges::count(report.points, VerifyStatus::kAgrees, &PointResult::status);
   page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad, report.accepted() ? "agrees" : "differs",
-               fmt::format("Compared with {} at {} of sizes; it agrees at {}.", report.reference,
-                           report::counted(report.points.size(), "point"), agree));
+               fmt::format("Against {}: agrees at {} of {}{}.", report.reference, agree,
+                           report::counted(report.points.size(), "size"), worst_output(report)));
+  const std::vector<OutputOverSizes> outputs = outputs_over_sizes(report);
+  add_worst_outputs(page, outputs);
+  add_output_heat_map(page, report, outputs);
   add_heat_map(page, report);
   page.heading("Every output");
   std::vector<std::vector<HtmlCell>> rows;
@@ -311,15 +405,15 @@ std::string to_html(const VerifyReport& report) {
           HtmlCell::verdict(figures.agrees ? Outcome::kGood : Outcome::kBad, figures.agrees ? "agrees" : "differs"),
           HtmlCell::code(fmt::format("{} {}", output.name, output.actual))};
       if (figures.comparable)
-        for (const double figure : {figures.max_abs_diff, figures.max_rel_diff, figures.cosine})
-          row.push_back(HtmlCell::number(figure));
+        row.insert(row.end(), {HtmlCell::number(figures.max_abs_diff), HtmlCell::number(figures.max_rel_diff),
+                               HtmlCell::cosine(figures.cosine)});
       else
         row.insert(row.end(), 3, HtmlCell::text(""));
       row.push_back(HtmlCell::text(figures.reason));
       rows.push_back(std::move(row));
     }
   }
-  page.table({"sizes", "status", "output", "max abs", "max rel", "cosine", "why"}, rows);
+  page.table({"sizes", "status", "output", "max abs diff", "max rel diff", "cosine", "why"}, rows);
   for (const std::string& note : report.notes) page.sentence("Note: " + note + ".");
   return page.finish();
 }

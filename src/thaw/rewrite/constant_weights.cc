@@ -25,19 +25,17 @@ int count_replaceable(const ir::Model& model) {
 }
 
 std::string describe_replaceable(int count) {
-  const std::string_view are = count == 1 ? "weight is an input too, which a caller may replace, and stays as it is"
-                                          : "weights are inputs too, which a caller may replace, and stay as they are";
-  return fmt::format("{} {}; --constant-weights makes constants of them", count, are);
+  const std::string_view are = count == 1 ? "weight is also an input that a caller may replace, and stays unchanged"
+                                          : "weights are also inputs that a caller may replace, and stay unchanged";
+  return fmt::format("{} {}; --constant-weights makes them constants", count, are);
 }
 
 std::string describe_taken_weights(int count) {
   if (count == 0) return {};
-  return fmt::format(
-      "{}; `thaw optimize --constant-weights` takes {} off the inputs\n",
-      count == 1
-          ? "1 weight is an input too: it is taken as the constant that it is unless fed"
-          : fmt::format("{} weights are inputs too: they are taken as the constants that they are unless fed", count),
-      count == 1 ? "it" : "them");
+  return fmt::format("{}; `thaw optimize --constant-weights` removes {} from the inputs\n",
+                     count == 1 ? "1 weight is also an input: it counts as a constant"
+                                : fmt::format("{} weights are also inputs: they count as constants", count),
+                     count == 1 ? "it" : "them");
 }
 
 void vary_defaults(ir::Model& model) { model.graph->defaults_vary = count_replaceable(model) > 0; }

@@ -73,7 +73,7 @@ Converted Conversions::convert(const ConvertOptions& options, const std::vector<
   quantizing::convert(*converted.model, options, &samples_, report);
   converted.bytes = static_cast<int64_t>(report.weight_bytes_before) - static_cast<int64_t>(report.weight_bytes_after);
   if (report.changed.empty()) {
-    converted.why = "nothing of it is converted alone";
+    converted.why = "it cannot be converted alone";
     for (const Change& left : report.not_converted)
       if (std::ranges::find(nodes, left.place) != nodes.end()) converted.why = left.why;
   }

@@ -99,11 +99,10 @@ Journal::Journal(const std::filesystem::path& path, std::string key, bool resume
 }
 
 void Journal::fail() const {
-  throw Error(ErrorCode::kCannotWrite,
-              {.what = fmt::format("what was measured cannot be written: {}", std::strerror(errno)),
-               .where = path_.string(),
-               .expected = "room on the disk, and a file that stays there",
-               .next = "--resume goes on from here"});
+  throw Error(ErrorCode::kCannotWrite, {.what = fmt::format("measurements cannot be written: {}", std::strerror(errno)),
+                                        .where = path_.string(),
+                                        .expected = "room on the disk, and a file that stays there",
+                                        .next = "--resume goes on from here"});
 }
 
 void Journal::flush() const {

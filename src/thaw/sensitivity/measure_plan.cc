@@ -15,9 +15,9 @@ MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& repor
       .precisions = report.precisions, .data = report.data, .target = report.target, .optimize = report.optimize};
   if (!report.model_key.empty() && model_key(model) != report.model_key)
     throw Error(ErrorCode::kInvalidArgument,
-                {.what = "this is not the model that was measured: its nodes or its weights are others",
+                {.what = "the model differs from the measured one: other nodes or weights",
                  .where = model.path.string(),
-                 .expected = "the very model of the report",
+                 .expected = "the model of the report",
                  .next = "measure it anew with `thaw sensitivity`, or name the model that was measured with --model"});
   const quantizing::Samples samples = open_samples(options, open, model);
   const Conversions conversions(model, options, samples);

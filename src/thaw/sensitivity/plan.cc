@@ -129,9 +129,8 @@ MixedPlan plan(const SensitivityReport& report, const PlanOptions& options) {
 std::vector<MixedPlan> plans_within(const SensitivityReport& report, const PlanOptions& options) {
   const int limits = options.max_bytes.has_value() + options.max_error.has_value() + options.min_sqnr.has_value();
   if (limits != 1)
-    refuse(
-        limits == 0 ? "it is not said what the plan is to stay within" : "a plan stays within one limit, not several",
-        "one of the most bytes, the largest error and the least signal to noise");
+    refuse(limits == 0 ? "no limit is given for the plan" : "more than one limit is given for the plan",
+           "one of --max-bytes, --max-error or --target-sqnr");
   std::vector<MixedPlan> plans = uniform_plans(report);
   if (options.max_bytes) {
     const Planner planner(report, report.metric);
@@ -142,17 +141,17 @@ std::vector<MixedPlan> plans_within(const SensitivityReport& report, const PlanO
     if (const std::optional<Assigned> assigned = planner.assignment().saving(needed))
       plans.insert(plans.begin(), planner.plan_of(*assigned));
     if (plans.empty())
-      refuse(fmt::format("{} bytes are fewer than any plan of this report has", *options.max_bytes),
+      refuse(fmt::format("no plan of this report fits in {} bytes", *options.max_bytes),
              fmt::format("{} or more, or a report of narrower precisions", least));
     std::ranges::stable_sort(plans, {}, [&](const MixedPlan& one) { return additive(one.predicted, report.metric); });
     return plans;
   }
   const bool is_noise = options.min_sqnr.has_value();
   const double limit = is_noise ? std::pow(10, -*options.min_sqnr / 10) : *options.max_error;
-  if (!(limit >= 0)) refuse(fmt::format("an error of {} cannot be", limit), "0 or more");
+  if (!(limit >= 0)) refuse(fmt::format("an error of {} is impossible", limit), "0 or more");
   const ErrorMetric metric = is_noise ? ErrorMetric::kSqnr : report.metric;
   if (!is_noise && metric == ErrorMetric::kSqnr)
-    refuse("the report ranks by signal to noise", "a least signal to noise in place of a largest error");
+    refuse("the report ranks by SQNR", "--target-sqnr instead of --max-error");
   const Planner planner(report, metric);
   std::erase_if(plans, [&](const MixedPlan& one) { return additive(one.predicted, metric) > limit; });
   plans.insert(plans.begin(), planner.plan_of(planner.assignment().within(limit)));

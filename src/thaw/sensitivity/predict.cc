@@ -197,7 +197,7 @@ class Predictor {
       if (!error.why.empty()) continue;
       error.status = known.empty() ? UnitStatus::kFailed : UnitStatus::kPredicted;
       error.in = {factors.at(local->noise)};
-      if (known.empty()) error.why = "what its error does to the outputs could not be measured";
+      if (known.empty()) error.why = "the effect of its error on the outputs could not be measured";
     }
   }
 

@@ -138,12 +138,12 @@ std::vector<Cut> balanced_cuts(const CutPositions& places, size_t parts, SplitBa
       chosen = i;
     }
     if (!best)
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          {.what = parts == 2 ? "there is no place for a cut" : fmt::format("there is no place for {} cuts", parts - 1),
-           .where = "split",
-           .expected = "nodes that follow each other, with tensors between them that tell one part from the next",
-           .next = parts == 2 ? "leave the model whole" : "ask for fewer parts"});
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = parts == 2 ? "no cut point was found"
+                                      : fmt::format("fewer than {} cut points were found", parts - 1),
+                   .where = "split",
+                   .expected = "nodes in sequence, with tensors between them to cut at",
+                   .next = parts == 2 ? "leave the model whole" : "ask for fewer parts"});
     cuts.push_back(best->passing);
     first = chosen + 1;
   }

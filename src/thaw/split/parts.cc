@@ -174,12 +174,11 @@ class PartMaker {
   void receive(ir::Graph& graph, const ir::Value& value, const std::set<int>& known) {
     const ops::Fact& fact = facts_.fact(&value);
     if (fact.kind != ops::Fact::Kind::kTensor || fact.dtype == ir::DataType::kUndefined)
-      throw Error(
-          ErrorCode::kInvalidArgument,
-          {.what = fmt::format("'{}' would pass from part to part, and is no tensor of a known type", value.name()),
-           .where = model_.path.string(),
-           .expected = "a cut that tensors alone pass",
-           .next = "cut elsewhere"});
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = fmt::format("'{}' would cross a cut, and is not a tensor of a known type", value.name()),
+                   .where = model_.path.string(),
+                   .expected = "a cut crossed by tensors only",
+                   .next = "cut elsewhere"});
     ir::Value* old = graph.find(value.name());
     graph.rename(old, graph.unique_name(value.name() + "_of_an_earlier_part"));
     ir::Value* input = graph.add_input(value.name(), type_of(value, known));

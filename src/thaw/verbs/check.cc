@@ -1,5 +1,6 @@
 #include "thaw/check/check.h"
 
+#include "thaw/check/causes.h"
 #include "thaw/confirm/breaking_sizes.h"
 #include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
@@ -30,6 +31,7 @@ CheckReport check(const Model& model, const CheckOptions& options) {
                                    verbs::with_files(options.feeds, given));
   }
   if (options.modules) report::sum_up_modules(given, report);
+  report.findings = checking::merge_causes(std::move(report.findings));
   return report;
 }
 

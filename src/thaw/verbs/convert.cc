@@ -93,7 +93,7 @@ void read_plan(const std::filesystem::path& path, ConvertOptions& options) { qua
 
 ConvertReport convert(Model& model, const ConvertOptions& options, const Output& output) {
   if (!options.preprocessing.empty() && options.data.empty() && options.held_out.empty())
-    throw Error(ErrorCode::kInvalidArgument, {.what = "nothing says where the images or recordings are",
+    throw Error(ErrorCode::kInvalidArgument, {.what = "no folder of images or recordings is given",
                                               .where = "--for, --resize",
                                               .expected = "--data with their folder, or --held-out"});
   const ReadFiles reading;

@@ -37,7 +37,7 @@ constexpr std::string_view kOperators = "operators that ONNX Runtime knows by it
 constexpr std::string_view kWithoutThem =
     "run it where a library registers them; inspect, check, and fix and batch with --no-check do without ONNX Runtime";
 constexpr std::string_view kKernels = "operators that ONNX Runtime has kernels for, in this opset and of these types";
-constexpr std::string_view kOtherKernels = "convert the model to types or to an opset that it has";
+constexpr std::string_view kOtherKernels = "convert the model to supported types or another opset";
 
 constexpr Lack kLacks[] = {
     {"is not a registered function/op", kOperators, kWithoutThem},

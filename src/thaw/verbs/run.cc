@@ -64,7 +64,7 @@ run::Feeder feeder_of(const RunOptions& options, std::vector<run::InputSpec> inp
                        feeds.ranges.contains(input.name) || has_elements(input.name);
     if (given || draws) continue;
     throw Error(ErrorCode::kInvalidArgument,
-                {.what = fmt::format("input '{}' is not given", input.name),
+                {.what = fmt::format("no array is given for input '{}'", input.name),
                  .where = options.model.string(),
                  .expected = "an array for each input",
                  .next = fmt::format("give it with --input {}=FILE.npy, or draw it with --random", input.name)});

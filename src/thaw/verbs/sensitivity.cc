@@ -38,19 +38,18 @@ quantizing::OpenSamples opened_as(std::span<const std::string> called, std::span
 // Where what was asked for does not hold once the plan has run; else empty.
 std::string over_limit(const SensitivityReport& report, const PlanOptions& within, const MeasuredPlan& measured) {
   if (within.max_bytes && measured.bytes > *within.max_bytes)
-    return fmt::format("the plan takes {} bytes, more than the {} that it is to stay within", measured.bytes,
-                       *within.max_bytes);
+    return fmt::format("the plan takes {} bytes, above the limit of {}", measured.bytes, *within.max_bytes);
   if (within.max_error)
     if (const double error = measuring::mean_figure(measured.figures, report.metric); error > *within.max_error)
       return fmt::format(
-          "the error measured, {:.3g}, is above the {:.3g} that the plan is to stay within: errors add up to "
-          "more than predicted; ask for less",
+          "the measured error {:.3g} exceeds the limit {:.3g}, as errors add up to more than predicted; give a lower "
+          "limit",
           error, *within.max_error);
   if (within.min_sqnr)
     if (const double sqnr = measuring::mean_figure(measured.figures, ErrorMetric::kSqnr); sqnr < *within.min_sqnr)
       return fmt::format(
-          "the signal to noise measured, {:.3g} dB, is below the {:.3g} dB that are asked for: errors add up to "
-          "more than predicted; ask for more",
+          "the measured SQNR {:.3g} dB is below the target {:.3g} dB, as errors add up to more than predicted; give a "
+          "higher target",
           sqnr, *within.min_sqnr);
   return {};
 }

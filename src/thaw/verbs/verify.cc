@@ -15,8 +15,7 @@
 namespace thaw {
 namespace {
 
-constexpr std::string_view kSameNoise =
-    "the numbers that a model draws were the same on both sides, told by their places";
+constexpr std::string_view kSameNoise = "random operators got the same numbers on both sides, matched by position";
 
 run::Session open_with_same_noise(const std::filesystem::path& path, const SessionOptions& how) {
   return run::Session(*rewrite::with_same_noise(*ir::load(path)), how);

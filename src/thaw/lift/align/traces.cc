@@ -47,7 +47,7 @@ const ir::Value* input_of(const Trace& trace, const ir::Value& like) {
     const auto &a = input->type, &b = like.type;
     if (a.elem_type == b.elem_type && a.shape && b.shape && a.shape->size() == b.shape->size()) return input;
     throw Error(ErrorCode::kUnsupported,
-                {.what = fmt::format("the input '{}' has another type or rank than in the first trace", like.name()),
+                {.what = fmt::format("input '{}' differs in type or rank from the first trace", like.name()),
                  .where = trace.name,
                  .expected = "traces of one model",
                  .next = "export all of them with the same inputs"});
@@ -133,7 +133,7 @@ void require_usable_values(const std::vector<Trace>& traces, const std::vector<A
           std::ranges::any_of(added, [&, wanted = name](const AddedInput& a) { return a.name == wanted; });
       if (!known) {
         throw Error(ErrorCode::kInvalidArgument,
-                    {.what = fmt::format("values of '{}' are told, which is no input", name),
+                    {.what = fmt::format("values are given for '{}', which is not an input", name),
                      .where = trace.name,
                      .expected = "values of inputs of the traces",
                      .next = fmt::format("bring it back with --add-input '{}:int64[{}]' where the exporter took it out",
@@ -141,7 +141,7 @@ void require_usable_values(const std::vector<Trace>& traces, const std::vector<A
       }
       for (const Trace& other : traces) {
         if (values.values.empty() || other.values.contains(name)) continue;
-        throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("values of '{}' are not told", name),
+        throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("values of '{}' are missing", name),
                                                   .where = other.name,
                                                   .expected = "its values in every trace, or in none",
                                                   .next = "add those that this trace was made with"});

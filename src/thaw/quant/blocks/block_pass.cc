@@ -152,10 +152,10 @@ void BlockPass::quantize(const WeightMatrix::StoredRows& rows, Range range, bool
     }
   });
   if (finite.load()) return;
-  throw Error(ErrorCode::kInvalidFile, {.what = "holds a NaN or an infinity, which no block of weights can",
+  throw Error(ErrorCode::kInvalidFile, {.what = "holds a NaN or an infinity, which cannot be quantized",
                                         .where = fmt::format("tensor '{}'", weight_.tensor().name),
                                         .expected = "finite weights",
-                                        .next = "keep what reads it as it is, or export the model again"});
+                                        .next = "exclude its readers with --keep, or export the model again"});
 }
 
 // Blocks of whole columns at `out`, which begins with the range's first column.

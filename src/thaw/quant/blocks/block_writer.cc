@@ -22,12 +22,12 @@ namespace {
 constexpr int64_t kVersionOfBlocks = 10, kVersionOfTwoBits = 13;  // of ONNX's file format
 
 std::string why_no_matrix(const ir::Tensor& tensor) {
-  if (tensor.dims.size() != 2) return fmt::format("its weight is no matrix, but has {} axes", tensor.dims.size());
+  if (tensor.dims.size() != 2) return fmt::format("its weight has {} axes, not 2", tensor.dims.size());
   return tensor.num_elements() == 0 ? "its weight is empty" : "";
 }
 
 std::string_view form_name(BlockForm form) {
-  return form == BlockForm::kQdq ? "DequantizeLinear of blocks" : "weights in blocks";
+  return form == BlockForm::kQdq ? "block-wise DequantizeLinear" : "block-wise quantized weights";
 }
 
 BlockOperand operand_of(const StoredWeight& weight) {
@@ -73,7 +73,7 @@ std::vector<std::string> BlockWriter::write(std::span<ir::Node* const> nodes, in
 }
 
 std::string BlockWriter::write(ir::Node& node, const BlockRequest& request) {
-  if (!is_candidate(node)) return "none of its operands is a constant matrix that it multiplies by or looks up";
+  if (!is_candidate(node)) return "it has no constant matrix to multiply by or to look up";
   return ops::looks_up_rows(node) ? write_lookup(node, request) : write_product(node, request);
 }
 
@@ -86,9 +86,9 @@ std::string BlockWriter::why_not_scaled(std::span<ir::Node* const> nodes, const 
     BlockRequest own = request;
     if (!summed_input(*node)) {
       if (request.options.form != BlockForm::kQdq)
-        return "awq cannot scale a weight that is looked up too: search chooses its codes";
+        return "awq cannot scale a weight that is also looked up: search quantizes it";
     } else if (summed_input(*node) != summed_input(first) && !examine(*node, own, operand).empty()) {
-      return "awq cannot scale a weight where one of those that read it is left: search chooses its codes";
+      return "awq cannot scale a weight with a reader that stays unchanged: search quantizes it";
     }
   }
   return {};
@@ -124,11 +124,10 @@ std::string BlockWriter::examine(const ir::Node& node, BlockRequest& request, Bl
   operand.behind_transpose = weight.transposed != product.weight_is_transposed;
   if (std::string why = why_no_matrix(*operand.tensor); !why.empty()) return why;
   const ops::Fact& x = facts_.fact(node.input(product.x));
-  if (x.dtype == DataType::kUndefined) return "the type of what its weight multiplies is not known";
+  if (x.dtype == DataType::kUndefined) return "the type of its other operand is unknown";
   if (x.dtype != weight.type)
-    return fmt::format("what its weight multiplies is {}, and its weight {}", ir::name_of(x.dtype),
-                       ir::name_of(weight.type));
-  if (x.rank() < 2) return "what its weight multiplies is a vector, or its rank is not known";
+    return fmt::format("its operand is {}, but its weight {}", ir::name_of(x.dtype), ir::name_of(weight.type));
+  if (x.rank() < 2) return "its operand is a vector, or has an unknown rank";
   if (request.statistics && request.statistics->k() != operand.k()) return "the samples' inputs do not fit its weight";
   const BlockMethod method = request.options.method;
   if (method == BlockMethod::kGptq && !(request.statistics && request.statistics->has_products()))
@@ -175,8 +174,7 @@ std::string BlockWriter::write_product(ir::Node& node, const BlockRequest& asked
 }
 
 std::string BlockWriter::write_lookup(ir::Node& node, const BlockRequest& asked) {
-  if (asked.options.form == BlockForm::kQdq)
-    return "standard operators would dequantize the whole table at every run to look up some of its rows";
+  if (asked.options.form == BlockForm::kQdq) return "standard operators would dequantize the whole table in every run";
   if (target_)
     if (std::string why = ops::why_no_block_kernel(*target_, ops::kBlockLookup, asked.format.stored_bits(), false);
         !why.empty())
@@ -191,7 +189,7 @@ std::string BlockWriter::write_lookup(ir::Node& node, const BlockRequest& asked)
   const BlockOperand operand = operand_of(table);
   if (std::string why = why_no_matrix(*operand.tensor); !why.empty()) return why;
   if (operand.k() * request.format.stored_bits() % 8 != 0)
-    return fmt::format("a row of {} codes of {} bits ends within a byte", operand.k(), request.format.stored_bits());
+    return fmt::format("a row of {} {}-bit values ends within a byte", operand.k(), request.format.stored_bits());
   request.format.scale_type = table.type;
 
   rewrite::Patch patch(model_, {});
@@ -224,7 +222,7 @@ std::string BlockWriter::dequantize(ir::Node& node, int input, const BlockOperan
                                     const BlockRequest& request) {
   const bool is_of_two = request.format.bits == 2;
   if (is_of_two && !operand.transposed && operand.tensor->dims[1] % 4 != 0)
-    return "ONNX Runtime 1.31 computes wrong numbers where a row of its codes of 2 bits ends within a byte";
+    return "ONNX Runtime 1.31 gives wrong results where a row of 2-bit values ends within a byte";
   model_.ir_version = std::max(model_.ir_version, is_of_two ? kVersionOfTwoBits : kVersionOfBlocks);
   rewrite::Patch patch(model_, {});
   patch.emitter().set_origin(rewrite::name_of(node));
@@ -242,7 +240,7 @@ std::string BlockWriter::dequantize(ir::Node& node, int input, const BlockOperan
       {.kind = std::string(ops::kDequantize),
        .place = node.describe(),
        .replaced = {{std::string(ir::name_of(operand.tensor->data_type)),
-                     request.format.bits == 3 ? "codes of 3 bits"
+                     request.format.bits == 3 ? "3-bit quantized values"
                                               : std::string(ir::name_of(stored.codes->constant()->data_type))}}});
   node.set_input(input, weight);
   patch.apply(facts_);

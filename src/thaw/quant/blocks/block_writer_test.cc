@@ -350,8 +350,8 @@ TEST(BlockWriter, SaysWhyNot) {
   EXPECT_THAT(why(plain, 3, {}, 17), HasSubstr("takes opset 18"));
   EXPECT_THAT(why(plain, 3, {.form = kQdq}, 20), HasSubstr("takes opset 21"));
   EXPECT_THAT(why(plain, 2, {.form = kQdq}), HasSubstr("takes opset 25"));
-  EXPECT_THAT(why(product(DataType::kFloat, {32, 6}, {"n", 32}), 2, {.form = kQdq}, 25), HasSubstr("wrong numbers"));
-  EXPECT_THAT(why(plain, 5, {}), HasSubstr("no blocks of 5 bits"));
+  EXPECT_THAT(why(product(DataType::kFloat, {32, 6}, {"n", 32}), 2, {.form = kQdq}, 25), HasSubstr("wrong results"));
+  EXPECT_THAT(why(plain, 5, {}), HasSubstr("quantization to 5 bits is not supported"));
   EXPECT_THAT(why(plain, 4, {.block = 8}), HasSubstr("not 8"));
   EXPECT_THAT(why(plain, 4, {.block = 48}), HasSubstr("not 48"));
   EXPECT_THAT(why(plain, 4, {.form = kQdq}, 17), HasSubstr("opset 21"));

@@ -165,10 +165,10 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
     }
   });
   if (finite.load()) return chosen;
-  throw Error(ErrorCode::kInvalidFile, {.what = "holds a NaN or an infinity, which no block of weights can",
+  throw Error(ErrorCode::kInvalidFile, {.what = "holds a NaN or an infinity, which cannot be quantized",
                                         .where = fmt::format("tensor '{}'", weight.tensor().name),
                                         .expected = "finite weights",
-                                        .next = "keep what reads it as it is, or export the model again"});
+                                        .next = "exclude its readers with --keep, or export the model again"});
 }
 
 }  // namespace thaw::quantizing::blocks

@@ -35,7 +35,7 @@ std::string why_no_weight(const ir::Tensor& weight) {
 std::string why_no_product(const ir::Value* x, const ir::Value* weight) {
   if (is_replaceable(weight)) return std::string(kReplaceableWeight);
   if (has_numbers(weight)) return why_no_weight(*weight->constant());
-  if (has_numbers(x)) return "its weight stands on the left of the product";
+  if (has_numbers(x)) return "its weight is the left operand";
   if (std::string why = why_computed(weight); !why.empty()) return why;
   return "both of its operands are computed";
 }
@@ -76,9 +76,9 @@ std::string why_no_candidate(const ir::Node& node) {
     const bool has_weights = std::ranges::any_of(node.inputs(), [](const ir::Value* input) {
       return has_numbers(input) && input->constant()->dims.size() >= 2;
     });
-    return has_weights
-               ? fmt::format("weights in blocks are for products and lookups, not for {}", ir::operator_name(node))
-               : std::string();
+    return has_weights ? fmt::format("block-wise quantization is for MatMul, Gemm and Gather, not for {}",
+                                     ir::operator_name(node))
+                       : std::string();
   }
   const ir::Value* table = op->operands.find(ops::Role::kIndex) == 1 ? node.input(0) : nullptr;
   return has_numbers(table) ? why_no_lookup(node, table) : std::string();

@@ -90,7 +90,7 @@ std::string Float32Fallback::constant_keeps_wide(const ir::Node& node, int input
   const WeightRange& range = this->range(constant);
   const double largest = range.largest;
   if (range.too_large > 0 && !is_mask(node, input))
-    return fmt::format("{} of the {} numbers of '{}' are above {}, up to {:.6g}", range.too_large, range.elements,
+    return fmt::format("{} of the {} elements of '{}' exceed {}, up to {:.6g}", range.too_large, range.elements,
                        constant.name(), most_of(to_), largest);
   if (to_ != ir::DataType::kFloat16 || largest == 0 || largest >= kSmallestNormal) return {};
   // All of them lie where steps do not shrink any more.
@@ -107,7 +107,7 @@ std::string Float32Fallback::seen_keeps_wide(const ir::Node& node, const TypedOp
     const double largest = std::max(std::abs(seen->second.lowest), std::abs(seen->second.highest));
     if (largest > kMostFloat16 / kMargin) return fmt::format("'{}' goes up to {:.6g}", value->name(), largest);
     if (largest > 0 && seen->second.mean_magnitude < kSmallestNormal)
-      return fmt::format("'{}' is {:.6g} on the average", value->name(), seen->second.mean_magnitude);
+      return fmt::format("'{}' has a mean magnitude of {:.6g}", value->name(), seen->second.mean_magnitude);
     return {};
   };
   for (const int i : operands.outputs)
@@ -120,7 +120,7 @@ std::string Float32Fallback::seen_keeps_wide(const ir::Node& node, const TypedOp
 
 std::string Float32Fallback::keeps_wide(const ir::Node& node, const TypedOperands& operands) {
   const ops::Operator* op = ops::registry().find(node);
-  if (op && op->noise) return "ONNX Runtime's CPU draws numbers in float32 alone";
+  if (op && op->noise) return "ONNX Runtime's CPU provider generates random numbers in float32 only";
   for (const int i : operands.inputs)
     if (const ir::Value* value = node.input(i); value->constant() && !value->is_input())
       if (std::string why = constant_keeps_wide(node, i); !why.empty()) return why;
@@ -128,10 +128,10 @@ std::string Float32Fallback::keeps_wide(const ir::Node& node, const TypedOperand
   const bool is_measured = std::ranges::any_of(operands.outputs, [&](int i) { return seen_.contains(node.output(i)); });
   if (is_measured)
     if (std::string why = seen_keeps_wide(node, operands); seen_decides_ || !why.empty()) return why;
-  if (op && op->widens) return "its results may leave the range of float16";
+  if (op && op->widens) return "its result may overflow float16";
   if (op && op->moves_elements() && node.attribute_string("reduction", "none") != "none")
-    return "it puts numbers together that fall in one place";
-  if (is_square(node, op)) return "it squares, and the squares may leave the range of float16";
+    return "it accumulates several updates of one element";
+  if (is_square(node, op)) return "its squares may overflow float16";
   return {};
 }
 

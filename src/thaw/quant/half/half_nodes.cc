@@ -47,7 +47,7 @@ std::string HalfNodes::why_wide(HalfCandidate& candidate) {
   const TypedOperands& operands = candidate.operands;
   candidate.is_asked = !operands.inputs.empty() || !operands.outputs.empty() || !operands.fixed_inputs.empty();
   if (!operands.why_not.empty()) return operands.why_not;
-  if (options_.wanted && !options_.wanted(*candidate.node)) return "it is to be kept";
+  if (options_.wanted && !options_.wanted(*candidate.node)) return "kept by --keep or the plan";
   if (options_.target && !has_kernel(*candidate.node, operands))
     return fmt::format("{} has no kernel of {} for it", options_.target->title, ir::name_of(options_.to));
   if (std::string why = fallback_.keeps_wide(*candidate.node, operands); !why.empty() || !overflows_) return why;
@@ -101,7 +101,7 @@ void HalfNodes::label() {
   const std::vector<bool> narrow = narrow_nodes(nodes, edges);
   for (size_t i = 0; i < found_.size(); ++i) {
     found_[i].is_narrow = narrow[i] && found_[i].stays.empty();
-    if (!found_[i].is_narrow && found_[i].stays.empty()) found_[i].stays = "what it stands between stays in float32";
+    if (!found_[i].is_narrow && found_[i].stays.empty()) found_[i].stays = "its neighbours stay in float32";
   }
 }
 

@@ -92,8 +92,8 @@ const ir::Value* OverflowRegions::leaving_input(const ir::Node& node) const {
 std::string OverflowRegions::why_over(const ir::Node& node, bool outputs_are_wide) const {
   const ir::Value* read = leaving_input(node);
   const auto why = [&] {
-    return read ? fmt::format("it reads '{}', which may leave the range of float16", read->name())
-                : std::string("what it gives may leave the range of float16");
+    return read ? fmt::format("it reads '{}', which may overflow float16", read->name())
+                : std::string("its output may overflow float16");
   };
   bool gives = false, is_assumed = false;
   for (const ir::Value* value : node.outputs()) {
@@ -111,12 +111,12 @@ std::string OverflowRegions::why_small(const ir::Node& node) const {
   const ops::Operator* op = ops::registry().find(node);
   for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i)
     if (const ir::Value* value = node.input(i); value && loses_small(value) && op && op->counts_small == i)
-      return fmt::format("small numbers of '{}', which vanish in float16, make a difference to it", value->name());
+      return fmt::format("it depends on small values of '{}', which underflow in float16", value->name());
   for (const ir::Value* value : node.outputs()) {
     if (!value || !loses_small(value)) continue;
     const auto is_held = [&](const ir::Use& use) { return over_.contains(use.node) || small_.contains(use.node); };
     if (std::ranges::any_of(value->uses(), is_held))
-      return fmt::format("small numbers of '{}', which vanish in float16, make a difference later", value->name());
+      return fmt::format("a later node depends on small values of '{}', which underflow in float16", value->name());
   }
   return {};
 }

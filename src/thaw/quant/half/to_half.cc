@@ -27,12 +27,12 @@ void warn(Float32Fallback& fallback, const std::vector<HalfCandidate>& candidate
       const ops::Role role = ops::role_of(*candidate.node, i);
       const bool is_trained = role == ops::Role::kWeight || role == ops::Role::kBias;
       if (range.nan > 0 || (is_trained && range.infinite > 0))
-        warnings.push_back(fmt::format("{} of the {} numbers of '{}' are NaN and {} infinite, as they were", range.nan,
-                                       range.elements, value->name(), range.infinite));
+        warnings.push_back(fmt::format("{} of the {} elements of '{}' are NaN and {} infinite, as in the original",
+                                       range.nan, range.elements, value->name(), range.infinite));
       // Next to larger ones they are no loss.
       if (range.largest<kFew&& static_cast<double>(range.vanish)> kFew * static_cast<double>(range.elements))
-        warnings.push_back(fmt::format("{} of the {} numbers of '{}' are too small for the type and become 0",
-                                       range.vanish, range.elements, value->name()));
+        warnings.push_back(
+            fmt::format("{} of the {} elements of '{}' underflow to 0", range.vanish, range.elements, value->name()));
     }
   }
 }
@@ -51,11 +51,10 @@ void warn_of_overflows(const OverflowRegions& overflows, const std::vector<HalfC
     }
   }
   if (done.empty()) return;
-  const std::string others = done.size() > 1 ? fmt::format(", and so of {} others", done.size() - 1) : std::string();
-  warnings.push_back(fmt::format(
-      "numbers of '{}' may leave the range of float16, and nothing brings them back before a node of float16 "
-      "reads them{}; --data with samples tells whether they do",
-      first, others));
+  const std::string others = done.size() > 1 ? fmt::format(" and {} others", done.size() - 1) : std::string();
+  warnings.push_back(
+      fmt::format("'{}'{} may overflow float16 before a float16 node reads it; give samples with --data to measure",
+                  first, others));
 }
 
 }  // namespace

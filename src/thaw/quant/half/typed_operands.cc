@@ -78,13 +78,13 @@ TypedOperands typed_operands(const ir::Node& node, const ir::Model& model, const
     if (held == Held::kUnknown) found.why_not = "the type of a result is not known";
     if (held == Held::kFloatsInside) found.why_not = "it makes a sequence of float32";
   }
-  if (!node.subgraphs().empty()) found.why_not = "what goes into its graphs and comes out stays as it is";
+  if (!node.subgraphs().empty()) found.why_not = "the inputs and outputs of its subgraphs stay unchanged";
   const ops::Operator* op = ops::registry().find(node);
   if (found.why_not.empty()) found.why_not = why_bound(node, op);
   const int64_t opset = model.opset(node.domain()).value_or(1);
   const auto types = ops::operand_types(node.domain(), node.op_type(), opset);
   if (!types && found.why_not.empty())
-    found.why_not = fmt::format("which types {} takes is not known", ir::operator_name(node));
+    found.why_not = fmt::format("the supported types of {} are unknown", ir::operator_name(node));
   if (!found.why_not.empty()) {
     found.fixed_inputs = std::move(inputs);
     return found;
@@ -113,10 +113,10 @@ TypedOperands typed_operands(const ir::Node& node, const ir::Model& model, const
     found.outputs.push_back(i);
   }
   if (found.inputs.empty() && found.outputs.empty() && !(inputs.empty() && outputs.empty()))
-    found.why_not = type_attribute(node, opset, kFixedTypeAttributes).empty()
-                        ? fmt::format("{} takes no {} in opset {}", ir::operator_name(node), name_of_type(to), opset)
-                        : fmt::format("its type is an attribute's, and few of ONNX Runtime's kernels make {} by one",
-                                      name_of_type(to));
+    found.why_not =
+        type_attribute(node, opset, kFixedTypeAttributes).empty()
+            ? fmt::format("{} takes no {} in opset {}", ir::operator_name(node), name_of_type(to), opset)
+            : fmt::format("its type is an attribute, and few ONNX Runtime kernels give {} by one", name_of_type(to));
   return found;
 }
 

@@ -62,7 +62,7 @@ const std::string& first_of(const std::set<ValueLocation>& places, const ir::Mod
               {.what = fmt::format("'{}' has a NaN or an infinity on sample {}", name, sample),
                .where = "calibration",
                .expected = "samples on which every tensor that is quantized is finite",
-               .next = "--keep leaves the nodes that read or make it as they are"});
+               .next = "--keep leaves its readers and its producer unchanged"});
 }
 
 // What one pass over the samples tells of a tensor.

@@ -17,7 +17,7 @@ namespace thaw::quantizing::int8 {
 namespace {
 
 constexpr size_t kChunkOfWeight = size_t{1} << 20;  // numbers, to the file
-constexpr size_t kGrain = size_t{1} << 15;  // numbers, to a processor
+constexpr size_t kGrain = size_t{1} << 15;          // numbers, to a processor
 
 using Floats = std::span<const float>;
 
@@ -25,7 +25,7 @@ using Floats = std::span<const float>;
   throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("weight '{}' has a NaN or an infinity", weight.name),
                                         .where = "its scales",
                                         .expected = "finite weights",
-                                        .next = "--keep leaves the node that reads it as it is"});
+                                        .next = "--keep leaves its reader unchanged"});
 }
 
 // Runs of one channel: each(channel, first, count). Divides once: a run may be one number.

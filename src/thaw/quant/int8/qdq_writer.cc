@@ -80,7 +80,7 @@ QdqWriter::CodedConstants& QdqWriter::constants_of(ir::Value* weight, const Weig
       weights_[{weight, scales.channels.axis, static_cast<int>(scales.codes.type), scales.codes.lowest}];
   if (made.codes) return made;
   const std::string& name = weight->name();
-  MemoKey key("codes of 8 bits", *weight->constant());
+  MemoKey key("8-bit quantized values", *weight->constant());
   key.add(scales.channels.axis)
       .add(scales.codes.type)
       .add(scales.codes.lowest)

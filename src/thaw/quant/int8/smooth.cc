@@ -37,8 +37,8 @@ bool can_be_scaled(const ChosenNode& chosen, const infer::Result& facts, std::st
   const WeightedNode& node = chosen.weighted;
   const auto form = ops::weight_product(*node.node);
   if (chosen.options->smooth <= 0 || !form) return false;
-  if (form->x_is_transposed || node.data != 0) why = "what it multiplies is transposed, or stands on the right";
-  if (node.weights.front().behind_transpose) why = "its weight is transposed before it is multiplied";
+  if (form->x_is_transposed || node.data != 0) why = "its activation is transposed, or the right operand";
+  if (node.weights.front().behind_transpose) why = "its weight is transposed";
   return why.empty() && node.weights.front().tensor->dims.size() == 2 && facts.fact(node.node->input(0)).rank() >= 1;
 }
 
@@ -49,7 +49,7 @@ class SmoothGrouper {
     std::vector<LeftNode> left;
     chosen_ = choose_weighted(model, facts, wanted, left);
     for (const Lookup& lookup : choose_lookups(model, wanted))
-      why_not_[lookup.table.value] = "its weight is looked up too: scaled, it would be stored twice";
+      why_not_[lookup.table.value] = "its weight is also looked up: scaled, it would be stored twice";
     main_ = model.graph.get();
   }
 
@@ -63,7 +63,7 @@ class SmoothGrouper {
       }
       for (const WeightOperand& weight : node.weighted.weights)
         why_not_.try_emplace(
-            weight.value, fmt::format("its weight is read by '{}' too, which is not scaled: it would be stored twice",
+            weight.value, fmt::format("its weight is also read by '{}', which is not scaled: it would be stored twice",
                                       rewrite::name_of(*node.weighted.node)));
       if (!why.empty()) leave(node, why);
     }
@@ -92,7 +92,7 @@ class SmoothGrouper {
     const bool is_transposed = ops::weight_product(*node.weighted.node)->weight_is_transposed;
     const auto [at, fresh] = is_transposed_.try_emplace(weight.value, is_transposed);
     if (!fresh && at->second != is_transposed)
-      why_not_.try_emplace(weight.value, "its weight is read transposed too: scaled, it would be stored twice");
+      why_not_.try_emplace(weight.value, "its weight is also read transposed: scaled, it would be stored twice");
   }
 
   std::vector<SmoothedGroup> united(const std::vector<const ChosenNode*>& nodes) {

@@ -114,8 +114,8 @@ TensorScales measure(const ir::Model& model, const Chosen& chosen, const Samples
 
 std::string why_weights_alone(const ir::Node& node) {
   return can_be_measured(*node.graph())
-             ? "no sample runs the graph that it stands in: its weights alone are in 8 bits"
-             : fmt::format("what stands in a {} is not measured: its weights alone are in 8 bits",
+             ? "no sample runs its subgraph: only its weights are quantized"
+             : fmt::format("nodes inside a {} are not measured: only its weights are quantized",
                            ir::operator_name(*node.graph()->parent_node()));
 }
 

@@ -59,9 +59,9 @@ std::optional<WeightOperand> weight_at(const ir::Node& node, int input, bool may
 
 // Of a product, none of whose operands is a constant that it takes.
 std::string why_no_weight(const ir::Node& node) {
-  if (constant_of(node.input(0))) return "its weight stands on the left, beside a bias";
+  if (constant_of(node.input(0))) return "its weight is the left operand, with a bias";
   if (std::string why = why_computed(node.input(1)); !why.empty()) return why;
-  return "both of its operands are computed, and products of two such keep their precision";
+  return "both operands are computed: such products keep their precision";
 }
 
 bool has_matrix(const ir::Node& node) {
@@ -115,10 +115,10 @@ Considered consider(ir::Node& node, const ir::Model& model, const infer::Result&
   if (found.weights.empty() && !has_kernel && !has_matrix(node)) return {};
   if (!has_kernel) return {{}, fmt::format("ONNX Runtime has no 8-bit kernel for {}", ir::operator_name(node))};
   if (found.weights.empty())
-    return {{}, std::string(is_replaceable ? kReplaceableWeight : "its weights are computed, and are no constants")};
+    return {{}, std::string(is_replaceable ? kReplaceableWeight : "its weights are computed, not constant")};
   if (!why.empty()) return {{}, why};
   const ops::Fact& fact = facts.fact(node.input(found.data));
-  if (fact.dtype != ir::DataType::kFloat) return {{}, "what it multiplies is not float32"};
+  if (fact.dtype != ir::DataType::kFloat) return {{}, "its activation is not float32"};
   if (constant_of(node.input(found.data))) return {{}, "all of its operands are constants"};
   const int bias = op->operands.find(Role::kBias);
   if (found.kernel != Int8Kernel::kRecurrent && bias >= 0 && adds_bias_as_it_is(node)) {

@@ -51,7 +51,7 @@ std::string why_computed(const ir::Value* weight) {
   const bool is_made_of_constants =
       maker && !maker->inputs().empty() &&
       std::ranges::all_of(maker->inputs(), [](const ir::Value* input) { return !input || input->constant(); });
-  return is_made_of_constants ? fmt::format("its weight comes out of a {}, and is no constant", maker->op_type()) : "";
+  return is_made_of_constants ? fmt::format("its weight is computed by a {}, not constant", maker->op_type()) : "";
 }
 
 }  // namespace thaw::quantizing

@@ -21,7 +21,7 @@ struct StoredWeight {
 // None where what is read is computed, or no constant of floating point.
 std::optional<StoredWeight> stored_weight(const ir::Value* operand);
 
-inline constexpr std::string_view kReplaceableWeight = "its weight is an input too, which a caller may replace";
+inline constexpr std::string_view kReplaceableWeight = "its weight is also an input, which a caller may replace";
 
 // Of a constant without two axes, a clause; else empty.
 std::string why_no_axes(const ir::Tensor& weight);
