@@ -61,7 +61,7 @@ def test_the_page_of_verify_has_a_heat_map_of_the_sweep(thaw, save, tmp_path):
     heat = next(table for table in page.tables if table[0][0] == "h \\ w")
     by_output = next(table for table in page.tables if table[0][0] == "output" and len(table[0]) == 7)
     assert len(by_output) == 1 + len(page.rows(["output", "status"])) and all("e" in cell for cell in by_output[1][1:])
-    assert page.rows(["output", "status"])[0]["lowest cosine"] == "1.000000"
+    assert page.rows(["output", "status"])[0]["min cosine"] == "1.000000"
     assert heat[0][1:] == ["3", "4"] and [row[0] for row in heat[1:]] == ["2", "5", "7"]
     assert all(cell == "0.0e+00" for row in heat[1:] for cell in row[1:])
     assert len(page.rows(["sizes", "status"])) == 6

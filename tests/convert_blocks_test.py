@@ -257,8 +257,8 @@ def test_real_zero_points(thaw, save, to, type):
 
 def test_real_zero_points_that_no_kernel_takes_are_errors(thaw, mlp, tmp_path):
     out = tmp_path / "o.onnx"
-    for to, how, why in [("int8-blocks", [], "no kernel for 8 bits"), ("int4", ["--form", "qdq"], "codes' type"),
-                         ("int4", ["--symmetric"], "without zero points"), ("int4", ["--method", "rtn"], "search and awq")]:
+    for to, how, why in [("int8-blocks", [], "no kernel for 8 bits"), ("int4", ["--form", "qdq"], "the quantized type"),
+                         ("int4", ["--symmetric"], "need zero points"), ("int4", ["--method", "rtn"], "search and awq")]:
         assert why in thaw.error("convert", mlp, "-o", out, "--to", to, "--real-zeros", *how)
 
 
@@ -307,9 +307,9 @@ def test_outputs_declare_what_they_did(thaw, save, to):
 
 # What stays, and why: by what is said of it.
 STAYING = {
-    "stands on the left": "float[64, m] x) => (float[64, m] y) { y = MatMul(w, x)",
+    "is the left operand": "float[64, m] x) => (float[64, m] y) { y = MatMul(w, x)",
     "is a vector": "float[n, 64] x) => (float[n] y) { y = MatMul(x, v)",
-    "comes out of a Cast": "float[n, 64] x) => (float[n, 64] y) { f = Cast<to = 1>(whole) y = MatMul(x, f)",
+    "is computed by a Cast": "float[n, 64] x) => (float[n, 64] y) { f = Cast<to = 1>(whole) y = MatMul(x, f)",
     "both of its operands are computed": "float[n, 64] x) => (float[n, n] y) { t = Transpose<perm = [1, 0]>(x) y = MatMul(x, t)",
     "along axis 1": "int64[n] x) => (float[64, n] y) { y = Gather<axis = 1>(w, x)",
     "not for Einsum": "float[b, n, 64] x) => (float[b, n, 64] y) { y = Einsum<equation = \"bnk,km->bnm\">(x, w)",

@@ -169,7 +169,7 @@ def test_one_of_three_traces_is_a_holdout(thaw, save, tmp_path):
         return thaw.json("lift", *paths, "-o", tmp_path / "out.onnx")["holdout"]
     assert [note["message"] for note in held((10, 5), (14, 7), (22, 11))] == ["1/1 constants predicted from the other 2 traces"]
     told = held((10, 3), (11, 3), (14, 4))  # a third, rounded down; two traces alone say 3
-    assert "0 of 1" in told[0]["message"] and "without" in told[1]["message"]
+    assert "0/1" in told[0]["message"] and "without" in told[1]["message"]
     assert held((10, 5), (14, 7)) == []
 
 

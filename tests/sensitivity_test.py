@@ -395,7 +395,7 @@ def test_a_plan_says_what_does_not_hold(thaw, tower, samples, tmp_path):
     (tmp_path / "report" / "report.json").write_text(json.dumps(wrong))
     limit = sum(mse for u in wrong["units"] for mse in u["errors"][0]["one_at_a_time"]["samples"]["mse"]) / 4
     told = thaw.json("plan", tmp_path / "report", "--max-error", limit, "-o", tmp_path / "plan.json", code=0)
-    assert told["measured"]["mse"] > limit and "above" in told["warnings"][0]
+    assert told["measured"]["mse"] > limit and "exceeds" in told["warnings"][0]
 
 
 def test_a_plan_that_keeps_all_is_one(thaw, tower, samples, tmp_path):

@@ -93,7 +93,7 @@ def test_in_a_pipe_lines_stay_whole(thaw, save, on_terminal):
     assert len(narrow.splitlines()) > len(piped.splitlines())
 
 
-def test_colour(thaw, save, on_terminal):
+def test_colour(thaw, save, on_terminal, tmp_path):
     path = save(clash())
     plain = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
     coloured = lambda env, *options: "\x1b[" in thaw("check", path, *options, env=plain | env).stdout
@@ -103,6 +103,10 @@ def test_colour(thaw, save, on_terminal):
     assert "\x1b[1" in on_terminal(100, "check", path)[0]
     assert "\x1b[1" not in on_terminal(100, "check", path, env={"NO_COLOR": "1"})[0]
     assert "\x1b[1" not in on_terminal(100, "check", path, env={"TERM": "dumb"})[0]
+    fixed, _ = on_terminal(100, "fix", path, "-o", tmp_path / "fixed.onnx")
+    assert "\x1b[32mwrote\x1b[0m" in fixed
+    assert "\x1b[32magrees\x1b[0m" in on_terminal(100, "verify", tmp_path / "fixed.onnx", "--against", tmp_path / "fixed.onnx")[0]
+    assert "\x1b[1;31mthaw:\x1b[0m" in on_terminal(100, "check", tmp_path / "none.onnx")[0]
 
 
 def test_quiet_prints_nothing_where_all_is_well(thaw, save, tmp_path):

@@ -125,7 +125,7 @@ class SampleComparison {
 
   // Whether numbers were compared, and of every output.
   std::string reason(const BatchCheck& check) const {
-    if (check.runs.empty() && !failure_.empty()) return "the model itself does not run here: " + failure_;
+    if (check.runs.empty() && !failure_.empty()) return "the original does not run here: " + failure_;
     if (check.runs.empty()) return too_large_.empty() ? "no sizes were found that are small enough to try" : too_large_;
     std::string bare;
     for (const std::string& name : without_elements_)

@@ -24,7 +24,7 @@ class Holdout {
   void compare(std::span<const ir::Tensor* const> tensors, const TableFit& found, const Around& around = {},
                bool pads = false);
 
-  // "trace_28x20.onnx": "the other 2 traces say the same of 14 of 15 constants"; then what they say otherwise. Empty
+  // "trace_28x20.onnx": "14/15 constants predicted from the other 2 traces"; then what they predict otherwise. Empty
   // where no trace is held out or nothing was compared.
   std::vector<std::pair<std::string, std::string>> notes() const;
   // Where several constants were compared, no trace that is held out confirms one of them, each is something else without it, and one

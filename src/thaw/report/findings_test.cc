@@ -36,8 +36,8 @@ error THAW003 one dim_param for two sizes
   Resize 'Resize_119', tensor '401': '?' stands for 40 and for 80
     ×2: '401', '403'
     comes from: input 'image' axis 2
-    also: Add 'Add_1', tensor '402': '?' here too
     smallest size: h=96
+    also: Add 'Add_1', tensor '402': '?' here too
   fix: `thaw fix` names each size
 
 note THAW018 the batch merged

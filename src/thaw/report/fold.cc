@@ -43,12 +43,19 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
+// Where a line's last column begins: what stands in one before it keeps its width, as columns are aligned.
+size_t last_column(std::string_view line) {
+  const size_t gap = line.rfind("  ");
+  const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+  return gap == std::string_view::npos || gap < indent ? indent : gap + 2;
+}
+
 // The expressions that stand twice in lines of more than `width` columns, what they save most first.
 std::vector<std::string> repeated_calls(const std::vector<std::string_view>& lines, size_t width) {
   std::map<std::string_view, size_t> counts;
   for (const std::string_view line : lines) {
     if (width_of(line) <= width) continue;
-    for (size_t at = 0; at < line.size(); ++at)
+    for (size_t at = last_column(line); at < line.size(); ++at)
       if (const size_t end = call_end(line, at); end >= at + kShortest) ++counts[line.substr(at, end - at)];
   }
   std::vector<std::pair<size_t, std::string>> worth;
@@ -138,7 +145,11 @@ std::string fold_expressions(std::string_view text, size_t width) {
     used.clear();
   };
   for (const std::string_view line : lines) {
-    paragraph += (width_of(line) > width ? folded(std::string(line), letters.size(), used) : std::string(line)) + "\n";
+    const size_t column = last_column(line);
+    const bool is_wide = width_of(line) > width;
+    paragraph.append(is_wide ? line.substr(0, column) : line);
+    if (is_wide) paragraph += folded(std::string(line.substr(column)), letters.size(), used);
+    paragraph += "\n";
     if (line.empty()) end_paragraph();
   }
   end_paragraph();

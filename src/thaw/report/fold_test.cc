@@ -32,6 +32,13 @@ TEST(Fold, LettersOfSizesAreLeftAlone) {
             "where a = ceil(height/32)\na shape: [a*a]\n");
 }
 
+TEST(Fold, ColumnsStayAligned) {
+  const std::string text = "  3 <= ceil(height/32) + 1  a window\n  7 <= ceil(height/32) + 5  a window of two\n";
+  EXPECT_EQ(fold_expressions(text, 30), text);
+  EXPECT_EQ(fold_expressions("  x    [ceil(height/32)*ceil(height/32), 1]\n  x_y  [3]\n", 30),
+            "where a = ceil(height/32)\n  x    [a*a, 1]\n  x_y  [3]\n");
+}
+
 TEST(Fold, NeverHeightOrWidth) {
   std::string text;
   for (int i = 0; i < 8; ++i)

@@ -84,7 +84,7 @@ Worst worst_of(const PointResult& point) {
 // A line for each size.
 std::string points_text(const VerifyReport& report) {
   report::Table table;
-  table.add({"", "sizes", "max abs diff", "lowest cosine", "output"});
+  table.add({"", "sizes", "max abs diff", "min cosine", "output"});
   for (const PointResult& point : report.points) {
     const Worst worst = worst_of(point);
     std::vector<std::string> row{std::string(status_name(point.status)), point_label(point), "-", "-", ""};
@@ -129,7 +129,7 @@ std::string worst_output(const VerifyReport& report) {
   for (const PointResult& point : report.points)
     for (const OutputResult& output : point.outputs) worst.add(output);
   if (!worst.is_known()) return {};
-  return fmt::format(": max abs diff {:.3g} ('{}'), lowest cosine {:.6f}", worst.max_abs_diff(),
+  return fmt::format("max abs diff {:.3g} ('{}'), min cosine {:.6f}", worst.max_abs_diff(),
                      report::printable(worst.output->name), worst.lowest_cosine);
 }
 
@@ -251,7 +251,7 @@ void add_worst_outputs(HtmlPage& page, const std::vector<OutputOverSizes>& outpu
     row.push_back(output.worst.is_known() ? HtmlCell::cosine(output.worst.lowest_cosine) : HtmlCell::text(""));
     row.push_back(HtmlCell::text(output.worst_at ? point_label(*output.worst_at) : ""));
   }
-  page.table({"output", "status", "max abs diff", "lowest cosine", "worst at"}, rows);
+  page.table({"output", "status", "max abs diff", "min cosine", "worst at"}, rows);
 }
 
 // Outputs down, sizes along. One row and column have nothing to compare.
@@ -348,8 +348,9 @@ std::string to_text(const VerifyReport& report, const TextOptions& how) {
   const size_t total = report.points.size();
   text += report.accepted()
               ? fmt::format("agrees at {}", report::counted(total, "size"))
-              : fmt::format("differs at {} of {}", total - static_cast<size_t>(agree), report::counted(total, "size"));
-  return text + worst_output(report) + "\n";
+              : fmt::format("fails at {} of {}", total - static_cast<size_t>(agree), report::counted(total, "size"));
+  const std::string worst = worst_output(report);
+  return text + (worst.empty() ? "" : ": ") + worst + "\n";
 }
 
 std::string to_json(const VerifyReport& report) {
@@ -386,18 +387,23 @@ std::string to_json(const VerifyReport& report) {
 std::string to_html(const VerifyReport& report) {
   HtmlPage page(fmt::format("thaw verify: {}", report.model));
   const auto agree = std::ranges::count(report.points, VerifyStatus::kAgrees, &PointResult::status);
+  const std::string worst = worst_output(report);
   page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad, report.accepted() ? "agrees" : "differs",
-               fmt::format("Against {}: agrees at {} of {}{}.", report.reference, agree,
-                           report::counted(report.points.size(), "size"), worst_output(report)));
+               fmt::format("Against {}: agrees at {} of {}{}{}.", report.reference, agree,
+                           report::counted(report.points.size(), "size"), worst.empty() ? "" : "; ", worst));
   const std::vector<OutputOverSizes> outputs = outputs_over_sizes(report);
-  add_worst_outputs(page, outputs);
+  if (report.points.size() > 1) add_worst_outputs(page, outputs);  // at one size the table below has all that there is
   add_output_heat_map(page, report, outputs);
   add_heat_map(page, report);
   page.heading("Every output");
   std::vector<std::vector<HtmlCell>> rows;
   for (const PointResult& point : report.points) {
     const HtmlCell status = HtmlCell::verdict(verdict_at(point.status), status_name(point.status));
-    if (point.outputs.empty()) rows.push_back({HtmlCell::text(sizes_at(point)), status, HtmlCell::text(point.message)});
+    if (point.outputs.empty()) {
+      rows.push_back({HtmlCell::text(sizes_at(point)), status});
+      rows.back().insert(rows.back().end(), 4, HtmlCell::text(""));
+      rows.back().push_back(HtmlCell::text(point.message));
+    }
     for (const OutputResult& output : point.outputs) {
       const Comparison& figures = output.comparison;
       std::vector<HtmlCell> row{

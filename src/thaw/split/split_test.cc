@@ -158,7 +158,7 @@ TEST(Split, RefusesWhatIsNoPlace) {
     EXPECT_THAT(refusal(*whole.model, {.at = {{whole.layers[0]}, {whole.layers[0]}}}),
                 HasSubstr("'" + whole.layers[0] + "' is named in two cuts"));
     EXPECT_THAT(refusal(*whole.model, {.parts = 1}), HasSubstr("1 parts"));
-    EXPECT_THAT(refusal(*whole.model, {.parts = 100}), HasSubstr("99 cuts"));
+    EXPECT_THAT(refusal(*whole.model, {.parts = 100}), HasSubstr("99 cut points"));
     for (const Value* weight : whole.model->graph->initializers())
       EXPECT_THAT(refusal(*whole.model, {.at = {{weight->name()}}}), HasSubstr("is a constant"));
   }
