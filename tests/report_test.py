@@ -226,6 +226,8 @@ def test_the_page_of_converting_says_what_the_json_says(thaw, save, tmp_path, op
     assert_says_all(page, {**report, **said})
     assert sum(int(row["nodes"]) for row in page.rows(["what", "nodes"]) if row["what"]) >= len(report["converted"]) > 0
     assert bool(report["comparisons"]) == ("--no-check" not in options)
+    strip = re.findall(r'<span class="h\d"><b>(.*?)</b>', (tmp_path / "report.html").read_text())
+    assert strip == list(dict.fromkeys(error["output"] for error in report["errors"]))
 
 
 def test_the_page_tells_inputs_that_samples_share(thaw, save, tmp_path):
