@@ -11,8 +11,8 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from convert_loads_test import contrib_qdq
 from convert_half_test import model, random
+from convert_loads_test import contrib_qdq
 
 F32, I64 = TensorProto.FLOAT, TensorProto.INT64
 

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from build_text_test import FAMILIES, TOLERANCE, checkpoint, references
 from build_text_checkpoints_test import entry, floats
+from build_text_test import FAMILIES, TOLERANCE, checkpoint, references
 from conftest import session
 from models.checkpoints import copy_checkpoint, read_weights, same
 

@@ -4,11 +4,11 @@ import os
 import shutil
 
 import pytest
+from onnx import helper
 
 from check_help_test import clash
 from conftest import limits, validate
 from inspect_json_test import FLOAT, model
-from onnx import helper
 
 OFF = '[check]\nignore = ["THAW00"]\n'
 LOOSENING = {"ignore": 'ignore = ["THAW003"]', "select": 'select = ["THAW013"]', "exit-zero": "exit-zero = true"}

@@ -2,10 +2,11 @@
 import numpy as np
 import onnx
 import pytest
-from conftest import run, validate, worst
 from onnx import TensorProto as T
 from onnx import helper as h
 from onnx import numpy_helper
+
+from conftest import run, validate, worst
 
 
 def net(as_inputs, ir_version=8):

@@ -172,7 +172,7 @@ def is_left(name):
 
 
 def is_data(name):
-    return name.endswith(".data") or name.endswith("measured.jsonl")
+    return name.endswith((".data", "measured.jsonl"))
 
 
 def outputs(folder, result):

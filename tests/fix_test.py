@@ -4,7 +4,7 @@ import onnx
 import pytest
 from onnx import TensorProto, numpy_helper
 
-from check_rules_test import F, floats, ints, model, node
+from check_rules_test import F, ints, model, node
 from conftest import session, worst
 
 

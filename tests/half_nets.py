@@ -3,7 +3,8 @@ Cast beside them, without, or to the wrong type; constants, scales of norms, fil
 import copy
 
 import numpy as np
-from onnx import AttributeProto, TensorProto as T, helper, numpy_helper
+from onnx import AttributeProto, helper, numpy_helper
+from onnx import TensorProto as T
 
 
 class Net:

@@ -146,7 +146,7 @@ def test_no_verb_prints_them(thaw, request, tmp_path, call, of):
 def test_sensitivity_writes_them_shown(thaw, save, tmp_path):
     """CSV, the page and report.json, whose names are exact."""
     few = EVERY[::9]
-    x, *nodes, w = "x", None
+    x = "x"
     nodes = [helper.make_node("MatMul", [x if i == 0 else named("out", few[i - 1]), named("weight", c)], [named("out", c)], name=f"/{named('layer', c)}/{named('n', c)}")
              for i, c in enumerate(few)]
     weights = [numpy_helper.from_array((np.eye(32) + 0.1 * np.random.default_rng(i).standard_normal((32, 32))).astype(np.float32), named("weight", c))

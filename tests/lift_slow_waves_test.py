@@ -17,7 +17,7 @@ def all_at_once(n, base, width):
 def in_sections(n, base, width, side=4):
     """Rows and columns of a grid and frames take a part of one family of frequencies each (mRoPE)."""
     f = (base ** (-np.arange(width // 2) * 2 / width)).astype(np.float32)
-    row, column, frame = np.arange(n) // side, np.arange(n) % side, np.arange(n)
+    row, frame = np.arange(n) // side, np.arange(n)
     third = width // 8
     places = [frame] * third + [row] * third + [frame] * (width // 2 - 2 * third)
     return np.tile((np.stack(places, 1).astype(np.float32) * f).astype(np.float32), 2)

@@ -29,7 +29,7 @@ def test_what_is_no_number_is_an_error(thaw, tmp_path, verb):
         type = "X" if name in FLOATS else shown
         wrong = [*NONE, *([] if name in OF_SIGN else ["-1", "-9223372036854775809"]), *([] if type in OF_FLOATS | {"SIZE", "BYTES"} else ["1.5", "1e300"])]
         for text in wrong:
-            if type in OF_FLOATS and text.startswith("99") or type in ("SIZE", "BYTES") and text == "1 ":  # 1 GB may have a space
+            if (type in OF_FLOATS and text.startswith("99")) or (type in ("SIZE", "BYTES") and text == "1 "):  # 1 GB may have a space
                 continue
             line = thaw.error(verb, *CALLS.get(verb, ["none"]), f"{name}={text}", cwd=tmp_path)
             assert name in line and "internal" not in line, (text, line)

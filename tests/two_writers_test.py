@@ -13,7 +13,7 @@ ROUNDS = 15
 
 
 @pytest.fixture(scope="module")
-def models(place_of):  # noqa: F811
+def models(place_of):
     folder = place_of("models")
     for seed in (1, 2):
         product(folder / f"m{seed}.onnx", seed)
@@ -56,7 +56,7 @@ CALLS = {
 
 @pytest.mark.parametrize("there", [False, True])
 @pytest.mark.parametrize("name", CALLS)
-def test_one_result_is_there_whole(thaw, models, place_of, name, there):  # noqa: F811
+def test_one_result_is_there_whole(thaw, models, place_of, name, there):
     random.seed(name)
     def call(seed):
         return [str(models / f"m{seed}.onnx") if word == "m.onnx" else word for word in CALLS[name]]
@@ -75,7 +75,7 @@ def test_one_result_is_there_whole(thaw, models, place_of, name, there):  # noqa
         assert not any(map(is_left, files)) and len(files) == count, sorted(files)
 
 
-def test_results_of_their_own_in_one_folder(thaw, models, place_of):  # noqa: F811
+def test_results_of_their_own_in_one_folder(thaw, models, place_of):
     random.seed(0)
     for turn in range(ROUNDS):
         folder = place_of("work")
