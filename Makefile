@@ -5,15 +5,16 @@ CTEST := .deps/venv/bin/ctest
 PYTHON := .deps/venv/bin/python
 JOBS ?= $(shell nproc)
 
-.PHONY: help build test dev demo bench lint format asan fuzz clean
+.PHONY: help build test example dev demo bench lint format asan fuzz clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make build    the command, at build/thaw'
 	@echo 'make test     build, then every test'
+	@echo 'make example  build, then write the models of the guide to example/'
 	@echo 'make demo     the main job on real models and a real photograph'
 	@echo 'make bench    figures against the peers, in one run'
-	@echo 'make lint     order of modules, ruff, clang-format, clang-tidy'
+	@echo 'make lint     order of modules, words, sentences, ruff, clang-format, clang-tidy'
 	@echo 'make format   clang-format, applied'
 	@echo 'make asan     the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make fuzz     each fuzz target for FUZZ_SECONDS (60)'
@@ -30,6 +31,10 @@ test:
 	$(CMAKE) --preset release -DTHAW_BUILD_TESTS=ON
 	$(CMAKE) --build --preset release -j $(JOBS)
 	$(CTEST) --preset release -j $(JOBS)
+
+example: build
+	@tools/setup demo
+	$(PYTHON) tools/example.py example
 
 dev:
 	@tools/setup test

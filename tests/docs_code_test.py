@@ -7,8 +7,8 @@ import pytest
 from conftest import SOURCE
 
 PAGES = {
-    "adding-an-operator.md": ["ops/onnx/expand.cc", "ops/onnx/movement_test.cc"],
-    "adding-a-pass.md": ["rewrite/example_pass_test.cc", "optimize/optimize.cc"],
+    "internals/adding-an-operator.md": ["ops/onnx/expand.cc", "ops/onnx/movement_test.cc"],
+    "internals/adding-a-pass.md": ["rewrite/example_pass_test.cc", "optimize/optimize.cc"],
 }
 
 
@@ -27,7 +27,7 @@ def test_the_code_is_the_code(page):
 
 
 def test_a_fusion_takes_fewer_than_15_lines():
-    first = next(part for part in fragments("adding-a-pass.md") if "Fusion" in part)
+    first = next(part for part in fragments("internals/adding-a-pass.md") if "Fusion" in part)
     assert len([line for line in first.splitlines() if line.strip() and not line.lstrip().startswith("//")]) < 15
 
 

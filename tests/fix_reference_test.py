@@ -1,12 +1,11 @@
 """`thaw fix --reference`: which integers of one trace are sizes, proposed from the export's sizes and kept where the true
 model's numbers at other sizes confirm them; what they refute is not written."""
-import shlex
 
 import numpy as np
 import pytest
 
 from check_rules_test import F, ints, model, node
-from conftest import SOURCE, need_shared, session, worst
+from conftest import need_shared, session, worst
 from models import merge_grid, vision_tower
 from models.builder import FLOAT, INT64, Builder
 from models.families import BY_NAME
@@ -340,18 +339,6 @@ def test_options_that_need_each_other(thaw, save, refer):
     thaw("fix", path, *AT, "--reference", refer(CASES), code=0)
     assert path.with_name("model.fixed.onnx").exists()
     assert "'grid_thw'" in thaw.error("fix", path, "--dry-run", *AT, *GRID, "--reference", refer(CASES))
-
-
-def test_the_pages_example_runs_and_says_what_it_shows(thaw, save, tmp_path, refer):
-    page = (SOURCE / "docs" / "fixing-with-a-reference.md").read_text()
-    save(merge_grid.static(22, 30), "vision")
-    refer(MOVING)
-    commands = [line.strip() for line in page.splitlines() if line.startswith("    thaw ")]
-    assert commands
-    for command in commands:
-        printed = thaw(*shlex.split(command)[1:], code=0, cwd=tmp_path).stdout
-    shown = page.split("```text\n")[1].split("```")[0]
-    assert shown.strip() in printed, printed
 
 
 # ---- exports of transformers

@@ -1,12 +1,10 @@
 """thaw lift, generator by generator: three traces with a table each, and the lifted model at sizes that none of them has."""
-import json
-import shlex
 
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from conftest import SOURCE, session
+from conftest import session
 from lift_tables import (
     FREQUENCIES,
     GRIDS,
@@ -239,15 +237,3 @@ def test_a_constant_that_is_kept(lift):
         model.graph.node[2].input[0] = "shaken"
     assert "noise" in lift(models, code=1)[1]
     assert lift(models, "--keep-static", "noise", "--no-check")[0].exists()
-
-
-def test_the_command_of_the_page_on_lifting_runs(thaw, save, tmp_path):
-    page = (SOURCE / "docs" / "how-lifting-works.md").read_text()
-    command = next(line.strip() for line in page.splitlines() if line.startswith("    thaw "))
-    grids = {}
-    for h, w in GRIDS:
-        save(trace(h, w, [np.stack(blocks(h, w), 1)]), f"trace_{h}x{w}")
-        grids[f"trace_{h}x{w}.onnx"] = dict(grid_thw=[[1, h, w]])
-    (tmp_path / "grids.json").write_text(json.dumps(grids))
-    thaw(*shlex.split(command)[1:], code=0, cwd=tmp_path)
-    assert (tmp_path / "lifted.onnx").exists()

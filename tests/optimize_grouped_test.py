@@ -115,7 +115,7 @@ def test_what_the_kernel_would_compute_otherwise(thaw, save, tmp_path, case):
 
 
 def test_a_past_stays_with_the_other_kernel(thaw, save, tmp_path):
-    """It is faster there: docs/optimizing.md."""
+    """It is faster there: docs/internals/how-optimize-works.md."""
     body = GROUPS + "present_k = Identity(ak) present_v = Identity(av) " + REPEATED + attend("zk", "zv")
     one = FEW.replace("[b,s,", "[1,1,").replace("[b,2,", "[1,2,")
     model, out = save(typed(model_of(17, one, OUT, body))), tmp_path / "out.onnx"

@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr JsonKind kKind{.expected = R"({"default": …, "nodes": […]})",
-                         .next = "docs/converting.md has the schema of a plan"};
+                         .next = "docs/guide/convert.md has the schema of a plan"};
 
 [[noreturn]] void refuse(std::string what, std::string where, std::string_view expected) {
   refuse_json(std::move(what), std::move(where), {.expected = expected, .next = kKind.next});

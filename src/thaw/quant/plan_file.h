@@ -2,7 +2,7 @@
 //
 //   {"default": "int4", "nodes": [{"name": "/lm_head/MatMul", "to": "int8-blocks", "block": 128}, …]}
 //
-// docs/converting.md has the schema.
+// docs/guide/convert.md has the schema.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The pass of docs/adding-a-pass.md, word for word: tests/docs_code_test.py compares.
+// The pass of docs/internals/adding-a-pass.md, word for word: tests/docs_code_test.py compares.
 #include <gtest/gtest.h>
 
 #include "thaw/ir/graph/builder.h"

@@ -2,7 +2,7 @@
 //
 // Who asks an entry needs this header alone; what its rules are told is in the headers that rule_types.h names. Each file
 // of ops/onnx, ops/microsoft and ops/ml offers a function that adds its entries; families.h lists them.
-// docs/adding-an-operator.md walks through adding one.
+// docs/internals/adding-an-operator.md walks through adding one.
 #pragma once
 
 #include <cstddef>
