@@ -15,6 +15,7 @@ help:
 	@echo 'make demo     the main job on real models and a real photograph'
 	@echo 'make bench    figures against the peers, in one run'
 	@echo 'make lint     order of modules, words, sentences, ruff, clang-format, clang-tidy'
+	@echo '             CHANGED=1: clang-tidy over what changed alone'
 	@echo 'make format   clang-format, applied'
 	@echo 'make asan     the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make fuzz     each fuzz target for FUZZ_SECONDS (60)'
@@ -55,7 +56,7 @@ bench: build
 
 lint:
 	@tools/setup lint
-	@tools/lint
+	@tools/lint $(if $(CHANGED),--changed)
 
 format:
 	@tools/setup lint

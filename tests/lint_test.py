@@ -1,5 +1,6 @@
 """`make lint` can fail: each of its parts on a made-up checkout that has one fault, and none on one that has none."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -49,8 +50,8 @@ def tree(tmp_path):
     return write
 
 
-def said_by(part, tree):
-    command = [sys.executable, SOURCE / "tools" / part, tree.root]
+def said_by(part, tree, *more):
+    command = [sys.executable, SOURCE / "tools" / part, tree.root, *more]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert run.returncode == (1 if run.stderr else 0)
     return run.stderr.splitlines()
@@ -253,6 +254,124 @@ void walk_all(Walker& walker);
     assert unused(tree) == []
 
 
+RULES = """# a comment
+on: docs help messages names
+
+rooms? | module |  | room (for|on); no room
+taken apart | decomposed
+gave up | stopped | docs
+made once | memo cache | names
+"""
+
+
+@pytest.fixture
+def words(tree):
+    """words(*options): what the lint of words says of the checkout without where it stands to be read."""
+    def said(*options):
+        return said_by("lint_words.py", tree, *options)
+    tree("tools/words.txt", RULES)
+    return said
+
+
+def test_this_checkout_has_the_fields_words_and_short_sentences(tree):
+    tree.root = SOURCE
+    assert said_by("lint_words.py", tree, "--thaw", os.environ["THAW_BIN"]) == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/page.md", "docs/guide/page.md"])
+def test_a_word_on_a_page_is_named(tree, words, page):
+    assert words() == []
+    tree(page, "# A page\n\nIt is fine.\nTwo Rooms were taken\napart, one room.\n")
+    assert words() == [f"{page}:4: 'Rooms': say module", f"{page}:5: 'room': say module"]
+
+
+def test_what_is_code_on_a_page_is_no_word(tree, words):
+    tree("docs/page.md", "There is no room for it, nor room on the disk, in `rooms`, [here](rooms.md) or a bedroom.\n\n"
+                         "```cpp\nint rooms;\n```\n\n    thaw rooms\n")
+    assert words() == []
+    tree("docs/page.md", "See [the rooms](page.md).\n")
+    assert words() == ["docs/page.md:1: 'rooms': say module"]
+
+
+def test_words_of_messages_and_names(tree, words):
+    source = """// a comment on rooms
+#include "thaw/low/rooms.h"
+auto kRoomsTakenApart = "it is fine";
+auto made_once = "three rooms, gave up";
+auto text = R"(raw
+rooms)";
+char c = '"'; auto broom = "room for one", more = "taken apart";
+"""
+    tree("high/high.cc", source)
+    tree("high/high_test.cc", source)
+    tree("lift/high.cc", source)
+    messages = [(4, "rooms", "module"), (5, "rooms", "module"), (7, "taken apart", "decomposed")]
+    names = [(3, "Rooms", "module"), (3, "Taken Apart", "decomposed"), (4, "made once", "memo cache")]
+    wanted = {"messages": [f"src/thaw/{folder}/high.cc:{line}: '{old}': say {say}" for folder in ("high", "lift") for line, old, say in messages],
+              "names": [f"src/thaw/high/high.cc:{line}: '{old}': say {say}" for line, old, say in names]}
+    for scope, said in wanted.items():
+        assert words("--scopes", scope) == said
+    assert words() == wanted["messages"] + wanted["names"]
+    assert words("--scopes", "docs") == []
+
+
+def test_words_of_the_help(tree, words):
+    program = tree.root / "program"
+    program.write_text("""#!/bin/sh
+case "$1" in
+  --help) printf 'Usage\\n\\nVerbs\\n  one   counts rooms\\n  two   is fine\\n\\nOptions\\n  three  is none\\n' ;;
+  one) echo 'all is fine' ;;
+  two) printf 'fine\\ntaken apart\\n' ;;
+  *) exit 1 ;;
+esac
+""")
+    program.chmod(0o755)
+    assert words("--thaw", program) == ["thaw --help:4: 'rooms': say module", "thaw two --help:2: 'taken apart': say decomposed"]
+    assert words("--thaw", program, "--scopes", "docs") == []
+    assert words() == []
+
+
+def test_a_rule_that_is_none_is_an_error(tree, words):
+    for faulty in ("rooms\n", "rooms | module | pages\n", "on: pages\n", "a | b | docs | c | d\n"):
+        tree("tools/words.txt", RULES + faulty)
+        assert len(words()) == 1 and "words.txt:8: expected" in words()[0]
+
+
+def sentence(count):
+    return " ".join(["word"] * (count - 1)) + " end."
+
+
+@pytest.mark.parametrize("text", [
+    sentence(41),
+    "Short. " + sentence(41) + " Short.",
+    "It is `code` of [a link](where/it/leads.md) " + sentence(35),
+    "1. Fine.\n2. " + sentence(41).replace(" word word end", "\n   word word end"),
+    "- Fine.\n\n  " + sentence(41),
+    "as in e.g. " + sentence(38),
+])
+def test_a_long_sentence_is_named(tree, words, text):
+    tree("docs/page.md", f"# A page\n\n{text}\n")
+    assert len(words()) == 1 and "a sentence of 41 words, more than 40" in words()[0]
+
+
+@pytest.mark.parametrize("text", [
+    sentence(40),
+    sentence(30) + " " + sentence(30),
+    sentence(30).replace(".", "?") + ' "' + sentence(30).replace(".", '!" ') + sentence(30),
+    "- " + sentence(30).replace(".", "") + "\n- " + sentence(30),
+    "| " + sentence(60) + " |\n|---|",
+    "# " + sentence(60),
+    "```\n" + sentence(60) + "\n```",
+    "Code:\n\n    " + sentence(60),
+    "<!-- " + sentence(60) + " -->",
+    sentence(39).replace(" end", " [end](" + "a/" * 60 + ")"),
+    sentence(39).replace(" end", " `" + "a " * 60 + "` end"),
+])
+def test_other_sentences_pass(tree, words, text):
+    tree("docs/page.md", f"{text}\n")
+    assert words() == []
+
+
 @pytest.fixture
 def lint(tree):
     """tools/lint on the made-up checkout, up to where clang-tidy would begin: its build is another program here."""
@@ -260,7 +379,7 @@ def lint(tree):
     ruff = shutil.which("ruff", path=f"{deps}{os.pathsep}{os.environ['PATH']}")
     if not ruff or not shutil.which("clang-format-19"):
         pytest.skip("needs ruff and clang-format-19 (tools/setup lint)")
-    for path in ("tools/lint", "tools/lint_modules.py", "tools/lint_unused.py", "ruff.toml", ".clang-format"):
+    for path in ("tools/lint", "tools/lint_modules.py", "tools/lint_unused.py", "tools/lint_words.py", "tools/words.txt", "ruff.toml", ".clang-format", ".clang-tidy"):
         (tree.root / path).parent.mkdir(exist_ok=True)
         shutil.copy(SOURCE / path, tree.root / path)
     for name, target in (("ruff", ruff), ("cmake", shutil.which("true"))):
@@ -272,8 +391,8 @@ def lint(tree):
     tree("high/fine.cc", FINE)
     subprocess.run(["git", "init", "-q", tree.root], check=True)
 
-    def run():
-        done = subprocess.run([tree.root / "tools" / "lint"], capture_output=True, text=True, timeout=120)
+    def run(*options):
+        done = subprocess.run([tree.root / "tools" / "lint", *options], capture_output=True, text=True, timeout=120)
         return done.returncode, done.stdout + done.stderr
 
     tree("ops/onnx/some.cc", OPERATORS.lstrip())
@@ -312,3 +431,41 @@ def test_formatting_leaves_comments_as_they_are(tree, lint):
     assert lint()[0] == 0
     subprocess.run(["clang-format-19", "-i", tree.root / "src/thaw/high/fine.cc"], check=True)
     assert (tree.root / "src/thaw/high/fine.cc").read_text().endswith(drawing)
+
+
+def test_lint_fails_for_a_word(tree, lint):
+    tree("README.md", "Which rooms there are.\n")
+    code, said = lint()
+    assert code != 0 and "README.md:1: 'rooms'" in said
+
+
+def commit(tree):
+    names = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", "-C", tree.root, "add", "-A"], check=True)
+    subprocess.run(["git", "-C", tree.root, *names, "commit", "-q", "--allow-empty", "-m", "Change it"], check=True)
+
+
+def test_lint_of_what_changed(tree, lint):
+    """clang-tidy looks at what the last commit changed alone, and says so where there is none."""
+    if not shutil.which("clang-tidy-19"):
+        pytest.skip("needs clang-tidy-19 (tools/setup lint)")
+    fault = '#include "thaw/ops/onnx/ops.h"\n\nint main(int n, char** text) {\n  char** none = 0;\n  return add_some_ops(n), none == text;\n}\n'
+    paths = [tree.root / "src/thaw/high" / name for name in ("fine.cc", "older.cc")]
+    command = "clang++-19 -std=c++20 -fsyntax-only -I{}/src -c {}"
+    (tree.root / "build-lint").mkdir()
+    (tree.root / "build-lint/compile_commands.json").write_text(json.dumps(
+        [{"directory": str(tree.root), "file": str(path), "command": command.format(tree.root, path)} for path in paths]))
+    tree("high/older.cc", fault)
+    tree("ops/onnx/ops.h", "void add_some_ops(int r);\n")
+    (tree.root / ".gitignore").write_text("build-lint/\n.deps/\n")
+    for _ in range(2):
+        code, said = lint("--changed")
+        assert code == 0 and "there is no earlier commit here" in said, said
+        commit(tree)
+    tree("high/fine.cc", FINE.replace("2 * n", "3 * n"))
+    commit(tree)
+    code, said = lint("--changed")
+    assert code == 0 and "clang-tidy looked at 1 files" in said, said
+    tree("high/fine.cc", fault)
+    code, said = lint("--changed")
+    assert code != 0 and "fine.cc" in said and "use nullptr" in said and "older.cc" not in said, said
