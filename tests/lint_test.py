@@ -315,6 +315,13 @@ char c = '"'; auto broom = "room for one", more = "taken apart";
     assert words("--scopes", "docs") == []
 
 
+def test_a_rule_for_a_folder_counts_there_alone(tree, words):
+    tree("tools/words.txt", RULES + "lanes? | column | names@src/thaw/low\n")
+    for folder in ("low", "high"):
+        tree(f"{folder}/lanes.cc", "int lanes = 1;\n")
+    assert words() == ["src/thaw/low/lanes.cc:1: 'lanes': say column"]
+
+
 def test_words_of_the_help(tree, words):
     program = tree.root / "program"
     program.write_text("""#!/bin/sh

@@ -8,7 +8,7 @@
    help      what `thaw VERB --help` prints, where --thaw names the program
    messages  what stands between quotes in src/thaw and include, tests apart
    names     identifiers of src/thaw and include, read word by word (kLongName, long_name), tests and src/thaw/lift apart
-   The line "on:" of that file says which scopes count where --scopes does not.
+   names@src/thaw/dim counts below that folder alone. The line "on:" of that file says which scopes count where --scopes does not.
 2. Sentences of the pages have MOST_WORDS words at most. Not counted: code, tables, headings and where links lead.
 """
 
@@ -45,7 +45,7 @@ class Rule:
 
     old: re.Pattern
     say: str
-    scopes: frozenset[str]
+    scopes: dict[str, str]  # each with what the path begins with
     fine: list[re.Pattern]  # phrases in which the word means something else
 
 
@@ -66,15 +66,16 @@ def read_rules(path: Path) -> tuple[list[Rule], frozenset[str]]:
             continue
         if line.startswith("on:"):
             on = frozenset(line.removeprefix("on:").split())
-            known = on
+            named = dict.fromkeys(on, "")
         else:
             fields = [field.strip() for field in line.split(" | ")]
             if len(fields) not in (2, 3, 4):
                 sys.exit(f"{path.name}:{number}: expected OLD | SAY [| SCOPES [| FINE; FINE]]")
-            known = frozenset(fields[2].split()) if len(fields) > 2 and fields[2] else frozenset(SCOPES)
+            given = fields[2].split() if len(fields) > 2 and fields[2] else SCOPES
+            named = {scope: under for scope, _, under in (word.partition("@") for word in given)}
             fine = [re.compile(rf"\b(?:{phrase.strip()})\b", re.I) for phrase in fields[3].split(";")] if len(fields) > 3 else []
-            rules.append(Rule(re.compile(rf"(?<![\w-])(?:{fields[0]})(?![\w-])", re.I), fields[1], known, fine))
-        if not known <= set(SCOPES):
+            rules.append(Rule(re.compile(rf"(?<![\w-])(?:{fields[0]})(?![\w-])", re.I), fields[1], named, fine))
+        if not named.keys() <= set(SCOPES):
             sys.exit(f"{path.name}:{number}: expected scopes among {', '.join(SCOPES)}")
     return rules, on
 
@@ -176,10 +177,12 @@ def in_sources(root: Path, group: str) -> Iterator[Place]:
                 yield Place(where, text.count("\n", 0, token.start()) + 1, words)
 
 
-def wrong_words(places: Iterator[Place], rules: list[Rule]) -> list[str]:
+def wrong_words(places: Iterator[Place], rules: list[Rule], scope: str) -> list[str]:
     wrong, seen = [], set()
     for place in places:
         for rule in rules:
+            if scope not in rule.scopes or not place.where.startswith(rule.scopes[scope]):
+                continue
             text = place.text
             for phrase in rule.fine:
                 text = phrase.sub("", text)
@@ -202,15 +205,14 @@ def main() -> int:
         on = frozenset(given.scopes.split(","))
     wrong = long_sentences(root) if "docs" in on else []
     for scope in SCOPES:
-        here = [rule for rule in rules if scope in rule.scopes]
-        if scope not in on or not here:
+        if scope not in on:
             continue
         if scope == "docs":
-            wrong += wrong_words(in_docs(root), here)
+            wrong += wrong_words(in_docs(root), rules, scope)
         elif scope == "help":
-            wrong += wrong_words(in_help(given.thaw), here) if given.thaw else []
+            wrong += wrong_words(in_help(given.thaw), rules, scope) if given.thaw else []
         else:
-            wrong += wrong_words(in_sources(root, "text" if scope == "messages" else "name"), here)
+            wrong += wrong_words(in_sources(root, "text" if scope == "messages" else "name"), rules, scope)
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     return 1 if wrong else 0
 
