@@ -170,8 +170,8 @@ struct ConvertReport {
 // match no node.
 THAW_API ConvertReport convert(Model& model, const ConvertOptions& options, const Output& output = {});
 
-// Sets ConvertOptions::plan, and the default for other nodes, as a file of plan_json() says (docs/guide/convert.md has the schema); what
-// an entry does not say is as in `precision`. Throws thaw::Error where the file is missing or no plan.
+// Reads a plan as plan_json() writes it (docs/guide/convert.md) into ConvertOptions::plan and ::precision. Entries take what they leave
+// out from `precision`. Throws thaw::Error for a file that is missing or no plan.
 THAW_API void read_plan(const std::filesystem::path& path, ConvertOptions& options);
 
 THAW_API std::string to_json(const ConvertReport& report);

@@ -3,7 +3,7 @@
 //   thaw::PreparedInputs fed = thaw::inputs({"cat.jpg", "page.png"}, {.preset = "Qwen2.5-VL-3B-Instruct"});
 //   // fed.arrays: pixel_values float32 [num_patches, 1176], grid_thw int64 [2, 3]
 //
-// The arrays equal those of transformers' processors of the family (docs/guide/inputs.md has the differences, measured).
+// The arrays equal those of transformers' processors of the family; docs/guide/inputs.md has the measured differences.
 #pragma once
 
 #include <array>

@@ -59,10 +59,10 @@ int convert_model(const ConvertArguments& arguments, std::vector<std::string> fe
 void add_formats(Options& options, ConvertArguments& arguments) {
   options.heading("Precision");
   options.choice<NumberFormat>("--to", arguments.convert.precision.to, number_formats(),
-                               "what its nodes compute with, or what its weights are stored in");
-  options.value("--plan", arguments.plan, "FILE", "JSON that gives nodes a precision by name (docs/guide/convert.md)");
-  options.list("--keep", arguments.convert.keep, "PATTERN",
-               "nodes that stay as they are, by name or operator, such as '*lm_head*'");
+                               "the type that nodes compute in, or that weights are stored in");
+  options.value("--plan", arguments.plan, "FILE", "precisions by node, as `thaw plan` writes them");
+  options.list("--keep", arguments.convert.keep, "PATTERN,…",
+               "nodes to leave unchanged, by name or operator: '*lm_head*'");
   options.choice<bool>("--io", arguments.convert.convert_io, {{"keep", false}, {"convert", true}},
                        "the types of inputs and outputs: keep them with Casts, or convert them too (keep)");
 }

@@ -55,11 +55,12 @@ int lift_traces(const LiftArguments& arguments) {
 
 Action define_lift(Options& options) {
   auto arguments = std::make_shared<LiftArguments>();
+  options.use("Use it where the code cannot be exported dynamically: trace it at three sizes and lift the traces.");
   options.arguments("TRACE", arguments->traces, "FILE",
-                    "static exports at three sizes: sides unequal, one odd or off the stride, two batches");
-  options.required("-o,--output", arguments->output.path, "FILE", "the file to write");
-  options.texts("--values", arguments->values, "FILE",
-                "the integer inputs' values: a JSON file of all traces, or an .npz named as its trace");
+                    "static exports at three sizes: unequal sides, one odd or off the stride, two batches");
+  options.heading("Traces");
+  options.texts("--trace-values", arguments->values, "FILE",
+                "integer inputs' values: a JSON file for all traces, or an .npz named as its trace");
   options.texts("--add-input", arguments->added, "NAME:TYPE[DIMS]",
                 "add an input that the exporter removed: 'grid_thw:int64[1,3]'");
   options.list("--keep-static", arguments->keep_static, "NAME,…", "constants to take unchanged from the first trace");

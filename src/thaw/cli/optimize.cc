@@ -61,11 +61,10 @@ Action define_optimize(Options& options) {
   add_target(options, arguments->target, "the backend whose operators the result may have (portable)");
   options.choice<OptimizeLevel>("--level", arguments->optimize.level,
                                 {{"clean", OptimizeLevel::kClean}, {"fuse", OptimizeLevel::kFuse}},
-                                "the same numbers bit for bit, or fused operators too (fuse)");
-  options.value("--opset", arguments->optimize.opset, "N",
-                "the opset of the result, the model's or a newer one (the model's)", Bounds{1, 1000});
-  options.list("--only", arguments->optimize.only, "PASS", "these passes alone (docs/guide/optimize.md lists them)");
-  options.list("--skip", arguments->optimize.skip, "PASS", "not these passes");
+                                "bit-identical numbers only, or fused operators too (fuse)");
+  options.value("--opset", arguments->optimize.opset, "N", "the opset of the result (the model's)", Bounds{1, 1000});
+  options.list("--only", arguments->optimize.only, "PASS,…", "only these passes (docs/guide/optimize.md lists them)");
+  options.list("--skip", arguments->optimize.skip, "PASS,…", "not these passes");
   add_max_growth(options, arguments->optimize.max_growth);
   options.flag("--constant-weights", arguments->optimize.constant_weights,
                "make weights that are inputs too constants, and no longer inputs");

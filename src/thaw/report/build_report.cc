@@ -64,9 +64,9 @@ std::string to_text(const BuildReport& report, const TextOptions&) {
                         file.num_nodes, static_cast<double>(file.weight_bytes) / 1e6);
     if (!file.data.empty()) text += fmt::format("wrote {}\n", report::printable(file.data.string()));
   }
-  for (const auto& path : report.others) text += fmt::format("wrote {}\n", report::printable(path.string()));
-  for (const BuiltFile& file : report.files) text += report::as_written_text(file.as_written);
-  if (report.refused) text += report::as_written_text(report.refused->as_written) + "nothing was written\n";
+  for (const auto& path : report.other_files) text += fmt::format("wrote {}\n", report::printable(path.string()));
+  for (const BuiltFile& file : report.files) text += report::as_written_text(file.load_check);
+  if (report.refused) text += report::as_written_text(report.refused->load_check) + "nothing was written\n";
   for (const std::string& warning : report.warnings) text += "warning: " + report::printable(warning) + "\n";
   for (const std::string& what : report.unsupported)
     text += "unsupported by the target: " + report::printable(what) + "\n";
