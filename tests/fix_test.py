@@ -87,8 +87,10 @@ def test_a_dry_run_writes_nothing(thaw, save, tmp_path):
     assert not fixed.exists()
 
 
-def test_an_output_file_is_asked_for(thaw, save):
-    assert "-o OUT" in thaw.error("fix", save(resized(True)))
+def test_an_output_file_is_chosen_once(thaw, save):
+    path = save(resized(True))
+    thaw("fix", path, code=0)
+    assert "model.fixed.onnx: is there already" in thaw.error("fix", path)
 
 
 @pytest.mark.parametrize("op, opset", [("LayerNormalization", 13), ("SimplifiedLayerNormalization", 13), ("SimplifiedLayerNormalization", 18)])

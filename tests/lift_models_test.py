@@ -143,7 +143,7 @@ def test_values_may_come_from_an_archive_for_each_trace(thaw, save, tmp_path):
     paths, archives = [], []
     for size in family.sizes:
         paths.append(save(family.static(*size), "trace_" + "x".join(map(str, size))))
-        archives += ["--values", paths[-1].with_suffix(".npz")]
+        archives += ["--trace-values", paths[-1].with_suffix(".npz")]
         np.savez(archives[-1], **family.feeds(*size))
     thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", *archives, code=0)
     feed = family.feeds(*family.unseen[0])

@@ -97,7 +97,7 @@ def traces(save, tmp_path, family, sizes=None):
             name: dict(shape=list(value.shape)) if value.dtype.kind == "f" or value.size > 64 else value.tolist()
             for name, value in family.feeds(*size).items()}
     (tmp_path / "values.json").write_text(json.dumps(values))
-    return [*paths, "--values", tmp_path / "values.json"]
+    return [*paths, "--trace-values", tmp_path / "values.json"]
 
 
 def twice(thaw, tmp_path, *args, code=0):

@@ -70,7 +70,7 @@ def test_a_loop_that_never_ends_is_stopped(thaw, save, tmp_path, verb):
         values = [f"{stem}.npz" for stem in ("one", "two")]
         for name, rows in zip(values, (4, 6), strict=True):
             np.savez(tmp_path / name, x=np.ones((rows, 4), np.float32))
-        extra = [word for name in values for word in ("--values", tmp_path / name)]
+        extra = [word for name in values for word in ("--trace-values", tmp_path / name)]
     else:
         extra = []
     started = time.monotonic()
@@ -417,7 +417,7 @@ def test_what_a_trace_was_fed_is_read_by_its_shape_alone(thaw, save, tmp_path):
     def limit():
         resource.setrlimit(resource.RLIMIT_DATA, (GIGABYTE, GIGABYTE))
     run = thaw("lift", tmp_path / "one.onnx", tmp_path / "two.onnx", "-o", tmp_path / "out.onnx", "--no-check", "--trace-values",
-               tmp_path / "one.npz", "--values", tmp_path / "two.npz", preexec_fn=limit, timeout=60)
+               tmp_path / "one.npz", "--trace-values", tmp_path / "two.npz", preexec_fn=limit, timeout=60)
     assert "memory" not in run.stderr, run.stderr
 
 

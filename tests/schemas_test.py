@@ -79,5 +79,5 @@ def test_several_models_and_what_a_verb_can_say_besides(thaw, save, tmp_path):
     validate(thaw.json("split", path), "split")
     validate(thaw.json("optimize", path, "-o", tmp_path / "o.onnx", "--explain", "--target", "directml"), "optimize")
     validate(thaw.json("inspect", path, "--annotate", "-o", tmp_path / "a.onnx"), "inspect")
-    validate(thaw.json("inspect", path, "--sizes", "x_dim0=3", "--values", "--cost", "--weights"), "inspect")
+    validate(thaw.json("inspect", path, "--sizes", "x_dim0=3", "--tensors", "--cost", "--weights"), "inspect")
     validate(thaw.json("inspect", tmp_path / "none.onnx", code=2), "error")
