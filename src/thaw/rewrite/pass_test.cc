@@ -97,7 +97,8 @@ TEST(Passes, OneThatWaitsRunsOnceNothingBeforeItDoesAnything) {
 TEST(Passes, SeveralInTurnAreOne) {
   const auto model = two_nodes();
   PassContext context(*model);
-  const auto both = in_sequence([](PassContext& c) { return note(c, "a"); }, [](PassContext& c) { return note(c, "b"); });
+  const auto both =
+      in_sequence([](PassContext& c) { return note(c, "a"); }, [](PassContext& c) { return note(c, "b"); });
   EXPECT_EQ(both(context), 2);
   EXPECT_EQ(context.changes.made.front().kind, "a");
 }

@@ -175,10 +175,10 @@ class OneTraceAttempt {
   }
 
   void explain_failure() {
-    for (const Contradiction& c : allowed_.contradictions) report_.remaining.push_back({c.node->describe(), c.text});
-    report_.remaining.insert(report_.remaining.end(), tables_.left.begin(), tables_.left.end());
+    for (const Contradiction& c : allowed_.contradictions) report_.left.push_back({c.node->describe(), c.text});
+    report_.left.insert(report_.left.end(), tables_.left.begin(), tables_.left.end());
     if (report_.tries > 0) {
-      report_.remaining.push_back(
+      report_.left.push_back(
           {"the model", fmt::format("none of {} choices of expressions gives the reference's numbers", report_.tries)});
     }
     // What the most likely choice comes to.
@@ -344,10 +344,10 @@ class OneTraceAttempt {
         if (is_changed(i)) {
           if (unsure.find(doubt) == std::string::npos) unsure += "; " + doubt;
         } else {
-          report_.remaining.push_back({.where = constants_[c].describe(),
-                                       .message = "stays: " + doubt,
-                                       .at = {},
-                                       .code = code_of(constants_[c].role)});
+          report_.left.push_back({.where = constants_[c].describe(),
+                                  .message = "stays: " + doubt,
+                                  .at = {},
+                                  .code = code_of(constants_[c].role)});
         }
       }
       if (!changed) continue;

@@ -269,7 +269,7 @@ TableReport make_tables(ir::Model& model, const std::vector<Table>& tables, cons
   std::vector<const Table*> open;
   for (const Table& table : tables) {
     if (!table.value) {
-      report.remaining.push_back(table.note);
+      report.left.push_back(table.note);
     } else if (seen.insert(table.value).second && !others.contains(table.value->name()) && maker.is_table(table)) {
       open.push_back(&table);
     }
@@ -282,7 +282,7 @@ TableReport make_tables(ir::Model& model, const std::vector<Table>& tables, cons
       if (maker.make(*table, note)) {
         report.made.push_back(std::move(note));
       } else if (is_last && !table->note.message.empty()) {
-        report.remaining.push_back(std::move(note));
+        report.left.push_back(std::move(note));
       } else if (!is_last) {
         failed.push_back(table);
       }
