@@ -15,7 +15,7 @@ NINJA = pathlib.Path(sys.executable).with_name("ninja")
 PROJECT = """
 cmake_minimum_required(VERSION 3.25)
 project(consumer LANGUAGES CXX)
-find_package(thaw 0.1 REQUIRED)
+find_package(thaw 0.2 REQUIRED)
 add_executable(consumer main.cc)
 target_link_libraries(consumer PRIVATE thaw::thaw)
 """
