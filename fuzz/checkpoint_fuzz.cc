@@ -118,33 +118,36 @@ void build(const thaw::BuildOptions& options) {
 
 // One value of a JSON text changed.
 bool change(Json& json, unsigned seed) {
-  std::vector<Json*> places = {&json};
-  for (size_t i = 0; i < places.size() && places.size() < 4096; ++i)
-    if (places[i]->is_structured())
-      for (auto& inner : *places[i]) places.push_back(&inner);
-  Json& place = *places[seed % places.size()];
-  seed /= static_cast<unsigned>(places.size());
+  std::vector<Json*> locations = {&json};
+  for (size_t i = 0; i < locations.size() && locations.size() < 4096; ++i)
+    if (locations[i]->is_structured())
+      for (auto& inner : *locations[i]) locations.push_back(&inner);
+  Json& location = *locations[seed % locations.size()];
+  seed /= static_cast<unsigned>(locations.size());
   constexpr int64_t kNumbers[] = {0, 1, 2, 3, 4, 7, 8, 16, 24, 32, 64, 129, -1, -2, INT32_MAX, INT64_MAX};
   switch (seed % 8) {
     case 0:
-      place = nullptr;
+      location = nullptr;
       return true;
     case 1:
-      if (place.is_object() && !place.empty()) place.erase(std::next(place.begin(), seed % place.size()));
+      if (location.is_object() && !location.empty())
+        location.erase(std::next(location.begin(), seed % location.size()));
       return true;
     case 2:
-      place = Json::array({2, 4, 4});
+      location = Json::array({2, 4, 4});
       return true;
     case 3:
-      place = places[(seed / 8) % places.size()] == &place ? Json("text") : Json(*places[(seed / 8) % places.size()]);
+      location = locations[(seed / 8) % locations.size()] == &location
+                     ? Json("text")
+                     : Json(*locations[(seed / 8) % locations.size()]);
       return true;
     default:
-      if (place.is_boolean())
-        place = !place.get<bool>();
-      else if (place.is_number_integer() && seed % 2 == 0)
-        place = place.get<int64_t>() / 2;
-      else if (place.is_number())
-        place = kNumbers[(seed / 8) % std::size(kNumbers)];
+      if (location.is_boolean())
+        location = !location.get<bool>();
+      else if (location.is_number_integer() && seed % 2 == 0)
+        location = location.get<int64_t>() / 2;
+      else if (location.is_number())
+        location = kNumbers[(seed / 8) % std::size(kNumbers)];
       else
         return false;
       return true;

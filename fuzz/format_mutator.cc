@@ -44,8 +44,8 @@ void write_extreme(Bytes& bytes, Random& random) {
   const size_t width = size_t{1} << below(random, 4);
   if (bytes.size() < width) return;
   // Formats say their sizes in front.
-  const size_t places = below(random, 3) == 0 ? bytes.size() : std::min<size_t>(bytes.size(), 96);
-  const size_t at = std::min(below(random, places), bytes.size() - width);
+  const size_t locations = below(random, 3) == 0 ? bytes.size() : std::min<size_t>(bytes.size(), 96);
+  const size_t at = std::min(below(random, locations), bytes.size() - width);
   uint64_t value = kExtremes[below(random, kExtremes.size())];
   if (below(random, 2) == 0) value = number_at(bytes, at, width, false) + below(random, 5) - 2;
   put_number(bytes, at, width, below(random, 2) == 0, value);

@@ -12,9 +12,9 @@ namespace {
 std::atomic<bool> counts = false;
 std::atomic<int64_t> held = 0, most_allowed = 0;
 
-void taken(const volatile void* place, size_t) {
+void taken(const volatile void* location, size_t) {
   if (!counts) return;
-  const auto size = static_cast<int64_t>(__sanitizer_get_allocated_size(const_cast<const void*>(place)));
+  const auto size = static_cast<int64_t>(__sanitizer_get_allocated_size(const_cast<const void*>(location)));
   const int64_t now = held.fetch_add(size) + size;
   if (now <= most_allowed) return;
   counts = false;
@@ -23,9 +23,9 @@ void taken(const volatile void* place, size_t) {
   std::abort();
 }
 
-void given_back(const volatile void* place) {
-  if (!counts || place == nullptr) return;
-  held -= static_cast<int64_t>(__sanitizer_get_allocated_size(const_cast<const void*>(place)));
+void given_back(const volatile void* location) {
+  if (!counts || location == nullptr) return;
+  held -= static_cast<int64_t>(__sanitizer_get_allocated_size(const_cast<const void*>(location)));
 }
 
 }  // namespace

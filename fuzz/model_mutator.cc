@@ -321,10 +321,10 @@ class Change {
     std::string& raw = *tensor->mutable_raw_data();
     if (tensor->data_type() == onnx::TensorProto::INT64 && raw.size() >= 8) {
       int64_t value = 0;
-      char* place = raw.data() + 8 * below(random_, raw.size() / 8);
-      std::memcpy(&value, place, 8);
+      char* location = raw.data() + 8 * below(random_, raw.size() / 8);
+      std::memcpy(&value, location, 8);
       value = number(random_, value);
-      std::memcpy(place, &value, 8);
+      std::memcpy(location, &value, 8);
       if (one_in(random_, 8) && tensor->dims_size() == 1 && tensor->dims(0) < INT64_MAX) {
         raw.append(raw.substr(raw.size() - 8));
         tensor->set_dims(0, tensor->dims(0) + 1);
@@ -348,8 +348,8 @@ class Change {
     added.add_output(made);
     if (one_in(random_, 2)) set_attribute(*added.add_attribute());
     reader->set_input(operand, made);
-    const auto place = std::find_if(at.node().begin(), at.node().end(), [&](const auto& n) { return &n == reader; });
-    const int index = static_cast<int>(place - at.node().begin());
+    const auto location = std::find_if(at.node().begin(), at.node().end(), [&](const auto& n) { return &n == reader; });
+    const int index = static_cast<int>(location - at.node().begin());
     *at.add_node() = std::move(added);
     for (int i = at.node_size() - 1; i > index; --i) at.mutable_node()->SwapElements(i, i - 1);
   }

@@ -98,7 +98,7 @@ def test_a_built_decoder_with_its_cache(thaw, batch, tmp_path, family, target):
     thaw("build", SOURCE / "tests" / "fixtures" / family / "decoder", "-o", tmp_path, "--part", "text", "--target", target, "--kv-cache", code=0)
     model = tmp_path / "text.onnx"
     batched, report = batch(model, "--no-check")
-    assert report["outputs"][0]["message"].startswith("[batch, seq, ")
+    assert report["outputs"][0]["after"].startswith("float32[batch, seq, ")
     inputs = session(model).get_inputs()
     rng = np.random.default_rng(4)
     for seq, past in [(5, 0), (1, 7)]:

@@ -25,7 +25,7 @@ def test_a_static_export_is_frozen_once_and_each_rule_finds_its_own(thaw, save, 
             apart[code] = found[0]
     assert len(apart) > 3 and whole["code"] == min(apart) and places(whole) == sum(map(places, apart.values())) > 20
     assert set(apart) - {whole["code"]} == {name for name in whole["details"] if name.startswith("THAW")}
-    assert all(finding["happens"] in whole["happens"] for finding in apart.values())
+    assert all(finding["consequence"] in whole["consequence"] for finding in apart.values())
     assert {command for finding in apart.values() for command in finding["commands"]} == set(whole["commands"])
     # What is left out leaves the rest, under the code of the worst of it.
     rest, = thaw.findings(path, "--select", "THAW01", "--ignore", whole["code"])

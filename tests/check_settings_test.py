@@ -48,13 +48,13 @@ def test_what_turns_findings_off_is_not_obeyed_and_that_is_said(thaw, path, here
     assert report["findings"] == plain
     assert len(run["results"]) == len(plain) and not any(r.get("suppressions") for r in run["results"])
     (clause,) = report["settings"]["ignored"]
-    assert "is not obeyed" in clause and "--config" in clause and report["settings"]["applied"] == []
+    assert "is ignored" in clause and "--config" in clause and report["settings"]["applied"] == []
     for format in ("text", "github"):
-        assert sum("is not obeyed" in line for line in said[format].splitlines()) == 1, said[format]
-    assert "is not obeyed" in said["html"]
+        assert sum("is ignored" in line for line in said[format].splitlines()) == 1, said[format]
+    assert "is ignored" in said["html"]
     (invocation,) = run["invocations"]
     assert invocation["properties"]["ignored"] == [clause]
-    assert "is not obeyed" in invocation["toolConfigurationNotifications"][0]["message"]["text"]
+    assert "is ignored" in invocation["toolConfigurationNotifications"][0]["message"]["text"]
 
 
 def test_a_config_that_the_call_names_is_obeyed_and_told_everywhere(thaw, path, here):
@@ -132,7 +132,7 @@ def test_folders_are_said_once_each(thaw, path, here):
         (here / name / "thaw.toml").write_text(OFF)
     said, report, _ = reports(thaw, here, cwd=here, code=1)
     assert len(report["settings"]["ignored"]) == 2 and len(report["models"]) == 6
-    assert sum("is not obeyed" in line for line in said["text"].splitlines()) == 2
+    assert sum("is ignored" in line for line in said["text"].splitlines()) == 2
 
 
 @pytest.mark.parametrize("text, says", [("[check]\nignroe = []", "did you mean 'ignore'"), ("[check", "line 1"),

@@ -23,6 +23,6 @@ def test_sizes_are_small_where_a_run_would_take_much(thaw, save, tmp_path, verb)
     path = save(onnx.parser.parse_model(SPATIAL))
     names = {"MODEL": path, "OUT": tmp_path / "out.onnx", "PARTS": tmp_path / "parts"}
     report = thaw.json(verb, path, *(names.get(word, word) for word in VERBS[verb]), code=0)
-    points = report["points" if verb == "verify" else "checked"]
+    points = report["points" if verb == "verify" else "checks"]
     assert len(points) >= 3
     assert max(places(point["inputs"]["x"]) for point in points) <= 8192

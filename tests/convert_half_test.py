@@ -316,7 +316,7 @@ def test_a_plan_and_what_is_kept(thaw, block, tmp_path):
     plan.write_text(json.dumps({"nodes": [{"name": "k", "too": "f16"}]}))
     assert "did you mean 'to'" in thaw.error("convert", block, "-o", out, "--plan", plan)
     assert "no node fits '*lm_head*'" in thaw.error("convert", block, "-o", out, "--to", "f16", "--keep", "*lm_head*")
-    assert "nothing says what to convert to" in thaw.error("convert", block, "-o", out)
+    assert "no precision is given" in thaw.error("convert", block, "-o", out)
 
 
 def test_models_that_list_weights_as_inputs(thaw, save):

@@ -43,7 +43,12 @@ FILES = {f"{path.parent.name}/{path.stem}": path for path in third_party()}
 def errors(thaw, path):
     """Rule and place: the tensor where one is at fault, else the node."""
     found = [f for f in thaw.findings(path) if f["severity"] == "error"]
-    return sorted((f["code"], f["location"].get("tensor") or f["location"].get("node", "")) for f in found)
+    named = [(f["code"], f["location"]) for f in found]
+    # Those of one cause are one finding, which has the others' places and codes.
+    for f in found:
+        codes = [code for code in f.get("details", {}) if code.startswith("THAW")]
+        named += [(next((code for code in codes if one["message"].startswith(code)), f["code"]), one["location"]) for one in f.get("related", [])]
+    return sorted((code, location.get("tensor") or location.get("node", "")) for code, location in named)
 
 
 def sizes(thaw, path):

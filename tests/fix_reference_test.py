@@ -233,7 +233,7 @@ def test_another_models_numbers_confirm_nothing(thaw, save, tmp_path, refer):
         return {key: value + np.float32(0.5) if key.startswith("features") else value for key, value in arrays.items()}
     path = save(merge_grid.static(22, 30))
     printed = refused(thaw, tmp_path, path, *AT, "--reference", refer(CASES, change=other))
-    assert "does not give the reference's numbers at the sizes of --sizes and --values" in printed
+    assert "does not match the reference at the sizes of --sizes and --values" in printed
     printed = refused(thaw, tmp_path, path, *AT, "--reference", refer(CASES[1:], change=other))
     assert "none of" in printed and "DIFFERS from case '0'" in printed and "proposed, not confirmed" in printed
 

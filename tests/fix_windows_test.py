@@ -76,4 +76,4 @@ def test_what_is_freed_is_right_whichever_it_was(thaw, save, tmp_path, is_static
 def test_it_says_what_it_leaves_and_what_would_tell(thaw, save):
     report = thaw.json("fix", save(build("windows", ("softmax",), [1, 1, LENGTH, C], True, True)), "--dry-run", code=1)
     why = " ".join(left["message"] for left in report["remaining"])
-    assert "a 1 stands beside" in why and "thaw lift" in why and "--reference" in why
+    assert "it is next to a 1" in why and "thaw lift" in why and "--reference" in why

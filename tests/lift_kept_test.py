@@ -156,7 +156,7 @@ def test_learned_positions_that_no_trace_has_whole(lift, mode, coordinates):
         flat = table.reshape(-1, 5)
         return dict(flat=flat[None], token=np.concatenate([LEARNED[500:501], flat])[None], image=table.transpose(2, 0, 1)[None])
     printed = check_loose(lift, make, sizes=[(10, 14), (14, 12), (11, 22)], unseen=[(22, 10), (7, 5), (14, 14), (30, 26)], tolerance=3e-5)
-    assert f"{mode} interpolation ({coordinates}) of the 14 x 14 positions that were learned, told by all traces together" in printed
+    assert f"{mode} interpolation ({coordinates}) of the 14 x 14 positions that were learned, determined by all traces together" in printed
 
 
 def test_learned_positions_that_all_traces_together_leave_open(lift):

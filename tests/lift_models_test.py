@@ -85,7 +85,7 @@ def test_an_input_that_is_there_does_not_come_back(thaw, save, tmp_path):
 def test_a_value_that_no_trace_varies_is_an_error_at_another(thaw, save, tmp_path):
     """One frame in every trace: two frames would run, and be wrong."""
     out, printed = lifted(thaw, save, tmp_path, BY_NAME["vision_tower_folded"], options=["--add-input", GRID])
-    assert "grid_thw[0]: 1, 1, 1: right at this value, untold at others" in printed
+    assert "grid_thw[0]: 1, 1, 1: right at this value, unobserved at others" in printed
     feed = BY_NAME["vision_tower_folded"].feeds(12, 16)
     run = session(out)
     run.run(None, feed)

@@ -144,7 +144,7 @@ def test_what_is_said_of_a_size_besides_its_values_is_on_the_page(thaw, save, tm
     """One that is the same in all traces."""
     family = BY_NAME["vision_tower_angles"]
     page, report = twice(thaw, tmp_path, "lift", *traces(save, tmp_path, family), "--add-input", "grid_thw:int64[1,3]")
-    said = [note for note in report["symbols"] if len(set(note["values"])) == 1 and "untold" in note["message"]]
+    said = [note for note in report["symbols"] if len(set(note["values"])) == 1 and "unobserved" in note["message"]]
     assert said
     rows = {row["size"]: row for row in page.rows(["size"])}
     for note in said:
@@ -227,7 +227,7 @@ def test_the_page_of_converting_says_what_the_json_says(thaw, save, tmp_path, op
     assert sum(int(row["nodes"]) for row in page.rows(["what", "nodes"]) if row["what"]) >= len(report["converted"]) > 0
     assert bool(report["comparisons"]) == ("--no-check" not in options)
     strip = re.findall(r'<span class="h\d"><b>(.*?)</b>', (tmp_path / "report.html").read_text())
-    assert strip == list(dict.fromkeys(error["output"] for error in report["errors"]))
+    assert strip == list(dict.fromkeys(error["output"] for error in report["comparisons"]))
 
 
 def test_the_page_tells_inputs_that_samples_share(thaw, save, tmp_path):

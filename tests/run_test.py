@@ -102,7 +102,7 @@ def test_what_is_not_given_is_drawn_only_when_asked(thaw, save, tmp_path):
                               [helper.make_tensor_value_info(n, FLOAT, ["n", 3]) for n in "xy"],
                               [helper.make_tensor_value_info("z", FLOAT, ["n", 3])])
     model = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
-    assert "input 'x' is not given" in thaw("run", model, code=2).stderr
+    assert "no array is given for input 'x'" in thaw("run", model, code=2).stderr
     chosen = thaw.json("run", model, "--random", code=0)
     assert chosen["outputs"][0]["dims"] == [chosen["sizes"]["n"], 3]
     report = thaw.json("run", model, "--sizes", "n=7", code=0)

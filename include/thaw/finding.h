@@ -20,7 +20,7 @@ enum class Severity : uint8_t {
 };
 
 // A location in a model. Any part may be empty; for the model as a whole all are.
-struct Place {
+struct Location {
   std::string node;    // the node's name; where it has none, the name of its first output
   std::string op;      // its operator: "Reshape", "com.microsoft.Attention"
   std::string tensor;  // its name
@@ -31,7 +31,7 @@ struct Place {
 
 // Another location of a finding: the second of two tensors that contradict each other, the input that a size was frozen from.
 struct Related {
-  Place where;
+  Location where;
   std::string message;  // how it relates: "declared here as '?' too"
 };
 
@@ -43,7 +43,7 @@ struct Finding {
   Severity severity = Severity::kWarning;
   std::string title;    // of the rule: "one dim_param for two sizes"
   std::string message;  // of this finding, one sentence: "the name '?' stands for 40 and for 80"
-  Place where;
+  Location where;
   std::string source;  // of a frozen size: "input 'image' axis 2 ('height')"; else empty
   std::string fix;     // one clause: "`thaw fix` gives each size a name of its own"
   // One clause: "ONNX Runtime stops with '…'". And commands that may fix it, the likeliest first: "thaw fix model.onnx -o
@@ -67,9 +67,9 @@ struct Note {
 
 // A change by a rewrite, or one that it did not make.
 struct Change {
-  std::string kind;   // the rule of `check`, "THAW003", or the pass
-  std::string place;  // node or tensor
-  std::string part;   // of the node or tensor: "axis 0"
+  std::string kind;      // the rule of `check`, "THAW003", or the pass
+  std::string location;  // node or tensor
+  std::string part;      // of the node or tensor: "axis 0"
   // Before and after: {"'?'", "'floor(height/8)'"}. Empty where nothing was changed.
   std::vector<std::pair<std::string, std::string>> replaced;
   int nodes = 0;         // number of nodes that read it; 0: not counted

@@ -14,9 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-json places(const std::vector<thaw::ops::OperandAxis>& list) {
+json locations(const std::vector<thaw::ops::OperandAxis>& list) {
   json out = json::array();
-  for (const auto& place : list) out.push_back({place.operand, place.axis});
+  for (const auto& location : list) out.push_back({location.operand, location.axis});
   return out;
 }
 
@@ -34,8 +34,8 @@ json links_of(const std::string& path) {
     links.push_back({{"kind", kKinds[static_cast<int>(link.kind)]},
                      {"combine", kCombines[static_cast<int>(link.combine)]},
                      {"index", link.index},
-                     {"inputs", places(link.inputs)},
-                     {"outputs", places(link.outputs)}});
+                     {"inputs", locations(link.inputs)},
+                     {"outputs", locations(link.outputs)}});
   }
   return {{"links", links}};
 }

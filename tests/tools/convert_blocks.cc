@@ -28,9 +28,9 @@ int main(int argc, char** argv) {
     for (ir::Node* node : model->graph->nodes())
       if (quantizing::blocks::is_candidate(*node)) nodes.push_back(node);
     for (ir::Node* node : nodes) {
-      const std::string place = node->describe();
+      const std::string location = node->describe();
       const std::string why = writer.write(*node, std::atoi(argv[3]), options, nullptr);
-      if (!why.empty()) std::printf("left %s: %s\n", place.c_str(), why.c_str());
+      if (!why.empty()) std::printf("left %s: %s\n", location.c_str(), why.c_str());
     }
     rewrite::remove_unused(*model);
     ir::save(*model, argv[2], {.external = ir::ExternalPolicy::kSingle});

@@ -408,7 +408,7 @@ BatchReport batch_samples(ir::Model& model, const BatchOptions& options) {
   walk.report().existing_batches = std::move(existing_batches);
   for (const TakenBranch& one : taken)
     walk.report().guarded_branches.push_back(
-        {one.place,
+        {one.location,
          fmt::format("only the branch for condition {} is batched; with the other condition a run ends with an error, "
                      "as that branch cannot run at these sizes: {}",
                      one.value, one.why),

@@ -11,7 +11,7 @@ using ops::BatchContext;
 void run_per_sample(BatchContext& n) {
   ir::Node& node = n.node();
   constexpr int64_t kOpsetOfScan = 9;  // before it, a Scan has a batch axis of its own, or there is none
-  if (n.writer().opset() < kOpsetOfScan) BatchContext::refuse("it would run in a Scan as it is since opset 9");
+  if (n.writer().opset() < kOpsetOfScan) BatchContext::refuse("it needs a Scan of opset 9 or later");
   if (!node.subgraphs().empty()) BatchContext::refuse("it has graphs of its own");
   ir::Graph& outer = n.graph();
   auto body = std::make_shared<ir::Graph>();

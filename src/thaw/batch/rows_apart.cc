@@ -57,12 +57,14 @@ class RowsWalk {
       const auto rows = axis_.find(node.input(i));
       if (rows == axis_.end() || ops::is_unread(ops::role_of(node, i))) continue;
       const ops::AxisLink* found = map->of_input(i, rows->second);
-      if (found == nullptr || found->kind != ops::AxisKind::kKept || (link != nullptr && found != link)) return false;
+      if (found == nullptr || found->kind != ops::AxisKind::kPreserved || (link != nullptr && found != link))
+        return false;
       link = found;
     }
     // What else has the axis is one number for all rows.
-    for (const ops::OperandAxis& place : link->inputs)
-      if (!axis_.contains(node.input(place.operand)) && !view.input(place.operand).dim(place.axis).is_constant(1))
+    for (const ops::OperandAxis& location : link->inputs)
+      if (!axis_.contains(node.input(location.operand)) &&
+          !view.input(location.operand).dim(location.axis).is_constant(1))
         return false;
     for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) {
       const ir::Value* output = node.output(i);

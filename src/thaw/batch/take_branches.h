@@ -23,7 +23,7 @@ std::vector<ir::Node*> ifs_of(const ir::Graph& graph);
 struct TakenBranch {
   ir::Value* condition;
   bool value;
-  std::string place, why;  // the If, and why the other branch cannot run
+  std::string location, why;  // the If, and why the other branch cannot run
 };
 std::vector<TakenBranch> take_branches(ir::Model& model, std::span<ir::Value* const> inputs);
 

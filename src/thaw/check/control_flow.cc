@@ -15,7 +15,7 @@ void look_for_control_flow(Evidence& evidence, Findings& findings) {
     if (!at.control_flow || at.at_load) continue;
     Finding& f = findings.add(
         fmt::format("{} is control flow; {} takes straight graphs only", name_of(node), view->target().title),
-        place_of(at));
+        location_of(at));
     f.fix = node.op_type() == "If" ? "compute both branches and choose with Where, or make a model of each branch"
                                    : "write the iterations as an axis of the tensors, padded and masked where they "
                                      "differ, or unroll them where their number is fixed";

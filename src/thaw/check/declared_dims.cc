@@ -82,7 +82,7 @@ void look_for_name_clashes(Evidence& evidence, Findings& findings) {
           fmt::format("dim_param '{}' is {} in '{}' (axis {}) and {} in '{}' (axis {}){}", name, dim::to_string(a.size),
                       a.value->name(), a.axis, dim::to_string(b.size), b.value->name(), b.axis,
                       list.size() > 2 ? fmt::format(", {} different sizes in all", list.size()) : ""),
-          place_of(*b.value));
+          location_of(*b.value));
       f.fix = "`thaw fix` gives each size its own name";
       if (is_question(name)) f.details.emplace_back(kCause, fmt::format("the placeholder dim_param '{}'", name));
       if (b.is_output) {
@@ -91,7 +91,7 @@ void look_for_name_clashes(Evidence& evidence, Findings& findings) {
       }
       for (size_t k = 0; k < list.size() && k < 16; ++k)
         f.related.push_back(
-            {place_of(*list[k].value), fmt::format("axis {} is {}", list[k].axis, dim::to_string(list[k].size))});
+            {location_of(*list[k].value), fmt::format("axis {} is {}", list[k].axis, dim::to_string(list[k].size))});
       break;
     }
   }
@@ -113,20 +113,21 @@ void look_for_meaningless_dims(Evidence& evidence, Findings& findings) {
         by_text["'" + d.param + "'"].emplace_back(&v, axis);
     }
   });
-  for (const auto& [text, places] : by_text) {
-    const auto& [first, axis] = places.front();
-    Finding& f = findings.add(fmt::format("axis {} of '{}'{} has the placeholder {} {}", axis, first->name(),
-                                          places.size() > 1 ? fmt::format(" (and {} more)", places.size() - 1) : "",
-                                          text[0] == '\'' ? "dim_param" : "size", text),
-                              place_of(*first));
+  for (const auto& [text, locations] : by_text) {
+    const auto& [first, axis] = locations.front();
+    Finding& f =
+        findings.add(fmt::format("axis {} of '{}'{} has the placeholder {} {}", axis, first->name(),
+                                 locations.size() > 1 ? fmt::format(" (and {} more)", locations.size() - 1) : "",
+                                 text[0] == '\'' ? "dim_param" : "size", text),
+                     location_of(*first));
     f.fix = "`thaw fix` declares the inferred size, or none";
     if (text[0] == '\'') f.details.emplace_back(kCause, "the placeholder dim_param " + text);
     // On the model's inputs and outputs alone it is only unhelpful; between them the runtime plans memory by it.
-    if (std::all_of(places.begin(), places.end(),
+    if (std::all_of(locations.begin(), locations.end(),
                     [](const auto& p) { return p.first->is_input() || p.first->is_output(); }))
       f.severity = Severity::kNote;
-    for (size_t i = 1; i < places.size() && i < 16; ++i)
-      f.related.push_back({place_of(*places[i].first), fmt::format("axis {}", places[i].second)});
+    for (size_t i = 1; i < locations.size() && i < 16; ++i)
+      f.related.push_back({location_of(*locations[i].first), fmt::format("axis {}", locations[i].second)});
   }
 }
 
@@ -136,15 +137,15 @@ void look_for_stale_declarations(Evidence& evidence, Findings& findings) {
     const ops::Fact& fact = result.fact(&v);
     if (v.is_input() || !fact.is_tensor() || v.type.kind != ir::Type::Kind::kTensor) return;
     auto report = [&](const std::string& what) {
-      Finding& f =
-          findings.add(fmt::format("'{}' is declared {}, but {}", v.name(), declared_text(v.type), what), place_of(v));
+      Finding& f = findings.add(fmt::format("'{}' is declared {}, but {}", v.name(), declared_text(v.type), what),
+                                location_of(v));
       f.fix = "`thaw fix` replaces the declaration by the inferred one";
     };
     if (fact.dtype != ir::DataType::kUndefined && v.type.elem_type != ir::DataType::kUndefined &&
         fact.dtype != v.type.elem_type) {
       Finding& f = findings.add(fmt::format("'{}' is declared {}, but inferred {}", v.name(),
                                             ir::name_of(v.type.elem_type), ir::name_of(fact.dtype)),
-                                place_of(v));
+                                location_of(v));
       f.fix = "`thaw fix` declares the inferred type";
       return;
     }

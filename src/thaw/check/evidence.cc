@@ -71,11 +71,11 @@ bool Evidence::reads(const ir::Node& node, const ir::Value& input) {
       for (const ir::Value* out : n->outputs()) (*read_from_)[out] = bits;
     }
   }
-  const auto place = std::ranges::find(inputs, &input) - inputs.begin();
-  if (place >= 64 || node.graph() != model_.graph.get()) return true;
+  const auto location = std::ranges::find(inputs, &input) - inputs.begin();
+  if (location >= 64 || node.graph() != model_.graph.get()) return true;
   return std::ranges::any_of(node.inputs(), [&](const ir::Value* in) {
     auto it = read_from_->find(in);
-    return it != read_from_->end() && (it->second >> place & 1) != 0;
+    return it != read_from_->end() && (it->second >> location & 1) != 0;
   });
 }
 
@@ -161,7 +161,7 @@ bool Evidence::can_differ(dim::Dim a, dim::Dim b) {
   return false;
 }
 
-Finding& Findings::add(std::string message, Place where) {
+Finding& Findings::add(std::string message, Location where) {
   Finding& f = list_.emplace_back();
   f.code = rule_.code;
   f.title = rule_.title;

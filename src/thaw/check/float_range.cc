@@ -30,7 +30,7 @@ void look_at_ranges(Evidence& evidence, const ir::Graph& graph, Findings& findin
     Finding& f = findings.add(
         fmt::format("{} counts in {}: ONNX Runtime adds the step up, and later elements drift from start + k * step",
                     name_of(*node), ir::name_of(dtype)),
-        place_of(*node));
+        location_of(*node));
     f.fix = "make an integer Range and multiply it by the step";
   }
 }

@@ -150,9 +150,9 @@ void report(Evidence& evidence, Findings& findings, FrozenRole role, std::string
     std::string_view what = site.product ? "a product of its elements" : site.more.empty() ? "a size" : "sizes";
     std::string message = fmt::format("{} fixes {} at {} where the input asks for {} (read by {})",
                                       subject_of(site, noun), what, text.values, text.expressions, where);
-    Place place = place_of(site.holder ? *site.holder : *site.node);
-    if (site.constant) place.tensor = site.constant->name();
-    Finding& f = findings.add(std::move(message), std::move(place));
+    Location location = location_of(site.holder ? *site.holder : *site.node);
+    if (site.constant) location.tensor = site.constant->name();
+    Finding& f = findings.add(std::move(message), std::move(location));
     f.source = text.origin;
     if (site.by_name) f.consequence = "the output has the export's size for every input size";
     f.fix = std::string(fix);
@@ -204,13 +204,13 @@ void look_for_fixing_weights(Evidence& evidence, Findings& findings) {
 void look_for_hidden_sizes(Evidence& evidence, Findings& findings) {
   for (const FrozenSite& site : evidence.frozen().sites) {
     if (!is_hidden(site) || evidence.is_of_architecture(site)) continue;
-    Place place = place_of(*site.node);
-    if (site.constant) place.tensor = site.constant->name();
+    Location location = location_of(*site.node);
+    if (site.constant) location.tensor = site.constant->name();
     const SiteText text = site_text(evidence, site);
     Finding& f = findings.add(fmt::format("{} has the frozen size {} next to a -1, which absorbs changes of {}: "
                                           "multiples of the frozen size run and give wrong results",
                                           name_of(*site.node), text.values, text.expressions),
-                              std::move(place));
+                              std::move(location));
     f.source = text.origin;
     note_cause(evidence, site, f);
     f.fix = std::string(kFixShape);
@@ -276,7 +276,7 @@ void look_for_permuted_sizes(Evidence& evidence, Findings& findings) {
     Finding& f = findings.add(fmt::format("{} constant{} fix the order of {} elements: an input with the same count "
                                           "but other sides{} runs and gives wrong results",
                                           count, count == 1 ? "" : "s", size, example),
-                              place_of(*site->node));
+                              location_of(*site->node));
     if (site->constant) f.where.tensor = site->constant->name();
     f.source = key;
     note_cause(evidence, *site, f);

@@ -34,11 +34,11 @@ class GroupedNodes {
   // Adds a finding a group, in the order in which they were met.
   void report(Findings& findings) const {
     for (const Group& group : groups_) {
-      Finding& f = findings.add(group.message, place_of(group.first));
+      Finding& f = findings.add(group.message, location_of(group.first));
       f.where.tensor = group.tensor;
       f.fix = group.fix;
       f.details = group.details;
-      for (const TargetNode& other : group.others) f.related.push_back({place_of(other), "the same"});
+      for (const TargetNode& other : group.others) f.related.push_back({location_of(other), "the same"});
     }
   }
 

@@ -94,12 +94,12 @@ std::string numbers_of(const ops::Obligation& o) {
 
 void look_for_conditions_on_inputs(Evidence& evidence, Findings& findings) {
   if (evidence.dims().empty()) return;
-  std::set<std::string> told;
+  std::set<std::string> reported;
   for (const ops::Obligation* o : evidence.size_proofs().conditions) {
     const auto bound = bound_of(*o);
     const std::string text = bound.value_or(statement_text(*o));
-    if (told.size() == kMaxReported || !told.insert(text).second) continue;
-    Finding& f = findings.add(fmt::format("{}: {} ({})", name_of(*o->node), text, o->what), place_of(*o->node));
+    if (reported.size() == kMaxReported || !reported.insert(text).second) continue;
+    Finding& f = findings.add(fmt::format("{}: {} ({})", name_of(*o->node), text, o->what), location_of(*o->node));
     f.details.emplace_back("statement", statement_text(*o));
     f.fix = "give inputs with such values; sizes do not decide this";
   }
@@ -108,9 +108,9 @@ void look_for_conditions_on_inputs(Evidence& evidence, Findings& findings) {
     if (!input) continue;
     const std::string text = fmt::format("{} is not proven: {} depend on the values of input '{}'",
                                          open.obligation->what, numbers_of(*open.obligation), input->name());
-    if (told.size() == kMaxReported || !told.insert(text).second) continue;
+    if (reported.size() == kMaxReported || !reported.insert(text).second) continue;
     Finding& f =
-        findings.add(fmt::format("{}: {}", name_of(*open.obligation->node), text), place_of(*open.obligation->node));
+        findings.add(fmt::format("{}: {}", name_of(*open.obligation->node), text), location_of(*open.obligation->node));
     f.fix = "give the inputs that the model was made for; sizes do not decide this";
   }
 }

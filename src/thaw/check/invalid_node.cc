@@ -8,14 +8,14 @@ namespace thaw::checking {
 
 void look_for_invalid_nodes(Evidence& evidence, Findings& findings) {
   for (const infer::Problem& p : evidence.inferred().problems()) {
-    Finding& f = findings.add(fmt::format("{}: {}", name_of(*p.node), p.message), place_of(*p.node));
+    Finding& f = findings.add(fmt::format("{}: {}", name_of(*p.node), p.message), location_of(*p.node));
     f.fix = "export the model again, or fix the node: it runs at no input size";
   }
 }
 
 void look_for_unknown_operators(Evidence& evidence, Findings& findings) {
   for (const std::string& op : evidence.inferred().unknown_operators()) {
-    Place where;
+    Location where;
     where.op = op;
     findings.add(fmt::format("{} is unknown to Thaw: its output sizes are taken as declared, or unknown", op), where);
   }

@@ -114,7 +114,7 @@ void look_for_folded_ends(Evidence& evidence, Findings& findings, std::set<const
     Finding& f = findings.add(fmt::format("{} folds the batch into another axis: with a batch, output '{}' is {}, and "
                                           "its rows cannot be assigned to samples",
                                           name_of(*node), output->name(), text_of(out.shape)),
-                              place_of(*node));
+                              location_of(*node));
     f.where.tensor = output->name();
     known.insert(output);
     // What the model declares itself to take mixes samples, not only what it could be made to take.
@@ -138,7 +138,7 @@ void look_for_met_samples(Evidence& evidence, Findings& findings, const std::set
     const ops::Fact& first = result.fact(inputs.front());
     if (first.rank() < 1 || dim::symbols_of(first.dim(0)).size() != 1) continue;
     const auto rows = frozen::follow_samples(evidence.model(), result, inputs, first.dim(0));
-    std::set<const ir::Node*> told;
+    std::set<const ir::Node*> reported;
     for (const ir::Value* output : evidence.model().graph->outputs()) {
       const auto found = rows.find(output);
       if (found == rows.end() || known.contains(output) || !found->second.node) continue;
@@ -146,7 +146,7 @@ void look_for_met_samples(Evidence& evidence, Findings& findings, const std::set
       const ops::Fact& fact = result.fact(output);
       // One number of all, a loss, is what was asked for.
       if (fact.num_elements().is_constant(1)) continue;
-      if (is_reported(evidence, *seen.node) || !told.insert(seen.node).second) continue;
+      if (is_reported(evidence, *seen.node) || !reported.insert(seen.node).second) continue;
       const std::string reach = fmt::format("output '{}' ({})", output->name(), text_of(fact.shape));
       const bool is_folded = seen.state == State::kFolded;
       Finding& f = findings.add(
@@ -154,7 +154,7 @@ void look_for_met_samples(Evidence& evidence, Findings& findings, const std::set
                                   name_of(*seen.node), name, reach)
                     : fmt::format("{} reduces over samples of the batch '{}': in {} each sample depends on the others",
                                   name_of(*seen.node), name, reach),
-          place_of(*seen.node));
+          location_of(*seen.node));
       f.where.tensor = output->name();
       f.severity = Severity::kWarning;
       f.fix = is_folded ? "keep the batch an axis of its own"

@@ -43,9 +43,9 @@ class TypeRule {
   int64_t opset_of(const ir::Node& node) const { return evidence_.model().opset(node.domain()).value_or(1); }
 
   const Types& types_of(const ir::Node& node, int64_t opset) {
-    const auto [place, is_new] = known_.try_emplace({node.domain(), node.op_type(), opset});
-    if (is_new) place->second = ops::operand_types(node.domain(), node.op_type(), opset);
-    return place->second;
+    const auto [location, is_new] = known_.try_emplace({node.domain(), node.op_type(), opset});
+    if (is_new) location->second = ops::operand_types(node.domain(), node.op_type(), opset);
+    return location->second;
   }
 
   // The element type of a tensor; kUndefined for what is none, or not known.
@@ -77,7 +77,7 @@ class TypeRule {
         findings_.add(fmt::format("{} {} no {} {} {} at opset {}{}: '{}'", name_of(node), is_input ? "takes" : "gives",
                                   ir::name_of(type), is_input ? "as operand" : "as result", index, opset_of(node),
                                   list.empty() ? "" : fmt::format(", but {}", list), value->name()),
-                      place_of(node));
+                      location_of(node));
     f.where.tensor = value->name();
     const int64_t newer = first_that_takes(node, index, type, is_input);
     if (newer > 0) {
@@ -132,9 +132,9 @@ class TypeRule {
       Finding& f =
           findings_.add(fmt::format("{} takes operands of one type, but '{}' is {} and '{}' is {}", name_of(node),
                                     at->second->name(), ir::name_of(want), value->name(), ir::name_of(is)),
-                        place_of(node));
+                        location_of(node));
       f.where.tensor = value->name();
-      f.related.push_back({place_of(*at->second), std::string(ir::name_of(want))});
+      f.related.push_back({location_of(*at->second), std::string(ir::name_of(want))});
       f.fix = "put a Cast before the node, or convert the whole model";
       return;
     }

@@ -244,7 +244,7 @@ void report(Findings& findings, const infer::Result& result, const dim::Scope& s
             const Meaning& meaning, size_t nodes) {
   const bool several = nodes > 1;
   const std::string who = several ? fmt::format("{} and {} more", name_of(*o.node), nodes - 1) : name_of(*o.node);
-  Place place = place_of(*o.node);
+  Location location = location_of(*o.node);
   std::string where_it_holds = "some sizes only, though it is declared dynamic";
   std::string frozen;
   if (meaning.is_few) {
@@ -256,7 +256,7 @@ void report(Findings& findings, const infer::Result& result, const dim::Scope& s
     const auto sources =
         meaning.values.size() == 1 ? sources_of(result, *o.node, meaning.values) : std::vector<frozen::Source>();
     for (const frozen::Source& source : sources) {
-      if (source.constant) place.tensor = source.constant->name();
+      if (source.constant) location.tensor = source.constant->name();
       frozen = source.constant
                    ? fmt::format(": frozen in '{}', which {} reads", source.constant->name(), name_of(*source.node))
                    : fmt::format(": frozen in '{}' of {}", source.attribute, name_of(*source.node));
@@ -266,7 +266,7 @@ void report(Findings& findings, const infer::Result& result, const dim::Scope& s
   }
   Finding& f = findings.add(fmt::format("{} {} {} ({}), which holds at {}{}", who, several ? "need" : "needs",
                                         statement_of(o), o.what, where_it_holds, frozen),
-                            std::move(place));
+                            std::move(location));
   if (!meaning.is_few) f.severity = Severity::kWarning;
   f.details.emplace_back("statement", statement_of(o));
   f.fix = meaning.is_few
@@ -303,14 +303,14 @@ void look_for_pinned_sizes(Evidence& evidence, Findings& findings) {
   }
   if (order.empty()) return;
   const Reader reader(scope);
-  std::set<std::string> told;
+  std::set<std::string> reported;
   bool is_asked = false;
   size_t shown = 0;
   for (const ops::Obligation* o : order) {
     const Meaning meaning = reader.read(*o);
     if ((!meaning.is_few && !meaning.is_odd) || shown == kMostShown) continue;
-    if (!std::exchange(is_asked, true)) told = sizes_text(evidence);
-    if (told.contains(scope.symbols()[static_cast<size_t>(meaning.symbol)].name)) continue;
+    if (!std::exchange(is_asked, true)) reported = sizes_text(evidence);
+    if (reported.contains(scope.symbols()[static_cast<size_t>(meaning.symbol)].name)) continue;
     report(findings, result, scope, *o, meaning, statements[{o->a.expr(), o->b.expr()}].second);
     ++shown;
   }

@@ -146,10 +146,10 @@ SizeProofs prove_sizes(const SizeRanges& ranges) {
       out.open.push_back(std::move(std::get<OpenStatement>(found)));
     }
   }
-  std::unordered_set<const ir::Node*> told;
-  for (const BrokenStatement& b : out.broken) told.insert(b.obligation->node);
+  std::unordered_set<const ir::Node*> reported;
+  for (const BrokenStatement& b : out.broken) reported.insert(b.obligation->node);
   for (const infer::Problem& problem : ranges.result.problems()) {
-    if (!told.insert(problem.node).second) continue;
+    if (!reported.insert(problem.node).second) continue;
     ++out.summary.obligations;
     ++out.summary.refuted;
     out.impossible.push_back(&problem);
@@ -164,28 +164,28 @@ SizeProofs prove_sizes(const SizeRanges& ranges) {
 void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
   if (evidence.dims().empty()) return;
   const SizeProofs& proofs = evidence.size_proofs();
-  std::unordered_set<const ir::Node*> told;
+  std::unordered_set<const ir::Node*> reported;
   for (const BrokenStatement& b : proofs.broken) {
-    if (told.size() == kMaxShown || !told.insert(b.obligation->node).second) continue;
+    if (reported.size() == kMaxShown || !reported.insert(b.obligation->node).second) continue;
     const std::string at = text_of(b.at);
     Finding& f =
         findings.add(fmt::format("{} breaks at {}: {} needs {}", name_of(*b.obligation->node),
                                  at.empty() ? "every size" : at, b.obligation->what, statement_text(*b.obligation)),
-                     place_of(*b.obligation->node));
+                     location_of(*b.obligation->node));
     f.breaking_sizes = all_sizes(b, evidence.size_proofs(), evidence.size_ranges());
     f.details.emplace_back("smallest size", text_of(*f.breaking_sizes));
     f.details.emplace_back("statement", statement_text(*b.obligation));
     f.fix = "narrow the range, or see the findings on frozen sizes for its constant";
   }
   // What no size at all mends is said by THAW001.
-  for (const infer::Problem& problem : evidence.inferred().problems()) told.insert(problem.node);
+  for (const infer::Problem& problem : evidence.inferred().problems()) reported.insert(problem.node);
   size_t shown = 0;
   for (const infer::Problem* problem : proofs.impossible) {
-    if (shown == kMaxShown || !told.insert(problem->node).second) continue;
+    if (shown == kMaxShown || !reported.insert(problem->node).second) continue;
     ++shown;
     Finding& f = findings.add(
         fmt::format("{} cannot run at any size in the ranges: {}", name_of(*problem->node), problem->message),
-        place_of(*problem->node));
+        location_of(*problem->node));
     f.fix = "give other ranges, or see the findings on frozen sizes for its constant";
   }
 }
@@ -193,15 +193,15 @@ void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
 // ONNX Runtime runs these: worth knowing for other runtimes.
 void look_for_unspecified_sizes(Evidence& evidence, Findings& findings) {
   if (evidence.dims().empty()) return;
-  std::unordered_set<const ir::Node*> told;
+  std::unordered_set<const ir::Node*> reported;
   for (const BrokenStatement& b : evidence.size_proofs().unspecified) {
-    if (told.size() == kMaxShown || !told.insert(b.obligation->node).second) continue;
+    if (reported.size() == kMaxShown || !reported.insert(b.obligation->node).second) continue;
     const std::string at = text_of(b.at);
     Finding& f = findings.add(
         fmt::format("{} is outside its specification at {}: {} needs {}, which ONNX Runtime does not require",
                     name_of(*b.obligation->node), at.empty() ? "every size" : at, b.obligation->what,
                     statement_text(*b.obligation)),
-        place_of(*b.obligation->node));
+        location_of(*b.obligation->node));
     f.breaking_sizes = all_sizes(b, evidence.size_proofs(), evidence.size_ranges());
     f.details.emplace_back("smallest size", text_of(*f.breaking_sizes));
     f.details.emplace_back("statement", statement_text(*b.obligation));
@@ -223,13 +223,13 @@ void look_for_unproven_sizes(Evidence& evidence, Findings& findings) {
     if (shown++ == kMaxShown) break;
     Finding& f = findings.add(fmt::format("{}: {} could not be proven ({})", name_of(*open.obligation->node),
                                           statement_text(*open.obligation), open.reason),
-                              place_of(*open.obligation->node));
+                              location_of(*open.obligation->node));
     if (open.obligation->of_values) f.severity = Severity::kNote;
     f.fix = open.obligation->of_values ? "narrow the ranges, or compute these numbers from sizes only"
                                        : "narrow the ranges or state divisibility (64..1024:32)";
   }
   for (const std::string& op : result.unknown_operators()) {
-    Place where;
+    Location where;
     where.op = op;
     findings.add(fmt::format("{} has no shape rule, so nothing is proven about its nodes", op), where);
   }
@@ -242,7 +242,7 @@ void look_for_unproven_sizes(Evidence& evidence, Findings& findings) {
       const std::string part = unknown_part(result.fact(out));
       if (!part.empty() && shown++ < kMaxShown)
         findings.add(fmt::format("{} of '{}' is unknown, so nothing is proven about its readers", part, out->name()),
-                     place_of(*out));
+                     location_of(*out));
     }
   }
 }

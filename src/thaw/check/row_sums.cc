@@ -144,13 +144,13 @@ std::optional<std::vector<int64_t>> RowSums::row_for(const Sum& sum, int64_t val
     return info.lower == dim::SymbolInfo::kNoLower ? info.remainder : info.lower;
   };
   for (size_t last = 0; last < ids.size(); ++last) {
-    std::vector<int64_t> places(ids.size(), 0);
+    std::vector<int64_t> locations(ids.size(), 0);
     for (size_t tried = 0; tried < kMostTried; ++tried) {
       dim::Assignment at;
       bool inside = true;
       for (size_t i = 0; i < ids.size(); ++i) {
         if (i == last) continue;
-        const int64_t v = first(ids[i]) + places[i] * scope_.symbols()[static_cast<size_t>(ids[i])].modulus;
+        const int64_t v = first(ids[i]) + locations[i] * scope_.symbols()[static_cast<size_t>(ids[i])].modulus;
         inside &= admits(ids[i], v);
         at[ids[i]] = v;
       }
@@ -169,8 +169,8 @@ std::optional<std::vector<int64_t>> RowSums::row_for(const Sum& sum, int64_t val
       size_t i = 0;
       for (; i < ids.size(); ++i) {
         if (i == last) continue;
-        if (++places[i] < kMostPerColumn) break;
-        places[i] = 0;
+        if (++locations[i] < kMostPerColumn) break;
+        locations[i] = 0;
       }
       if (i == ids.size()) break;
     }

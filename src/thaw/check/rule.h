@@ -15,7 +15,7 @@
 #include "thaw/check/target_view.h"
 #include "thaw/frozen/frozen.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 
 namespace thaw::checking {
 
@@ -111,7 +111,7 @@ class Findings {
  public:
   explicit Findings(const struct Rule& rule) : rule_(rule) {}
   // A finding of the rule, with its code, title and severity filled in.
-  Finding& add(std::string message, Place where = {});
+  Finding& add(std::string message, Location where = {});
   std::vector<Finding> take() { return std::move(list_); }
 
  private:

@@ -21,7 +21,7 @@ void look_for_shape_chains(Evidence& evidence, Findings& findings) {
     if (!chain || view->is_constant(*at.node->input(1))) continue;
     Finding& f = findings.add(fmt::format("{} takes a target computed by {} nodes; the constant [{}] is equivalent",
                                           name_of(*at.node), chain->nodes, fmt::join(chain->target, ", ")),
-                              place_of(at));
+                              location_of(at));
     f.where.tensor = at.node->input(1)->name();
     f.fix = "`thaw fix` writes the constant";
   }

@@ -14,7 +14,7 @@ void look_for_unsupported_opsets(Evidence& evidence, Findings& findings) {
   const TargetView* view = evidence.target_view();
   if (!view) return;
   std::set<std::pair<std::string, int64_t>> seen;
-  auto look = [&](const std::vector<ir::OpsetImport>& imports, const std::string& whose, const Place& where) {
+  auto look = [&](const std::vector<ir::OpsetImport>& imports, const std::string& whose, const Location& where) {
     for (const ir::OpsetImport& import : imports) {
       const ops::TargetDomain* domain = view->target().domain(import.domain);
       if (!domain || (import.version >= domain->oldest && import.version <= domain->newest)) continue;
@@ -33,7 +33,7 @@ void look_for_unsupported_opsets(Evidence& evidence, Findings& findings) {
   };
   look(evidence.model().opset_imports, "the model is", {});
   for (const ir::Function* function : view->functions()) {
-    Place where;
+    Location where;
     where.graph = fmt::format("function '{}'", function->name);
     look(function->opset_imports, fmt::format("function '{}' is", function->name), where);
   }

@@ -5,7 +5,7 @@
 
 #include "thaw/check/grouped_nodes.h"
 #include "thaw/check/rule.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/ops/rule/operand_types.h"
 
 namespace thaw::checking {

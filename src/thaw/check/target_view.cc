@@ -6,7 +6,7 @@
 
 #include "thaw/check/rule.h"
 #include "thaw/core/error.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::checking {
@@ -25,14 +25,14 @@ Met read(const ops::Fact& fact) {
 
 }  // namespace
 
-Place place_of(const TargetNode& node) {
-  Place place = place_of(*node.node);
+Location location_of(const TargetNode& node) {
+  Location location = location_of(*node.node);
   if (node.function) {
     const ir::Function& f = *node.function;
     std::string name = f.domain.empty() ? f.name : f.domain + "." + f.name;
-    place.graph = fmt::format("function '{}'{}{}", name, place.graph.empty() ? "" : " / ", place.graph);
+    location.graph = fmt::format("function '{}'{}{}", name, location.graph.empty() ? "" : " / ", location.graph);
   }
-  return place;
+  return location;
 }
 
 TargetView::TargetView(const ir::Model& model, const ops::Target& target, const infer::Result& inferred)

@@ -26,7 +26,7 @@ struct TargetNode {
   bool control_flow = false;  // If, Loop, Scan, SequenceMap
 };
 
-Place place_of(const TargetNode& node);
+Location location_of(const TargetNode& node);
 
 // What inference met as a value: once in the graph, in a function's body for each call that differs.
 struct Met {

@@ -25,7 +25,7 @@ void look_for_unknown_ranks(Evidence& evidence, Findings& findings) {
     if (!is_unranked(*view, input)) continue;
     Finding& f = findings.add(
         fmt::format("input '{}' is declared without a rank; {} needs one", input->name(), view->target().title),
-        place_of(*input));
+        location_of(*input));
     f.fix = "declare its dims, by names where they vary";
   }
   // What cannot run at all, or follows no rule of Thaw's, is said elsewhere and tells nothing of ranks.
@@ -43,7 +43,7 @@ void look_for_unknown_ranks(Evidence& evidence, Findings& findings) {
       Finding& f = findings.add(
           fmt::format("the rank of '{}', made by {}, is not known from the graph: {} needs it before the model runs",
                       out->name(), name_of(node), view->target().title),
-          place_of(at));
+          location_of(at));
       f.where.tensor = out->name();
       f.fix =
           node.op_type() == "Squeeze" ? "give the Squeeze its axes" : "make the shape of a fixed number of elements";

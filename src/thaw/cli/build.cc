@@ -30,7 +30,7 @@ int build_models(const BuildArguments& arguments) {
   how.rename = arguments.output.output().rename;
   const std::string& given = arguments.output.path;
   const BuildReport report =
-      build(arguments.checkpoint, given.empty() ? path_beside(arguments.checkpoint, kBuiltName) : given, how);
+      build(arguments.checkpoint, given.empty() ? default_path(arguments.checkpoint, kBuiltName) : given, how);
   print(report, arguments.format);
   return report.accepted() ? kFine : kFindings;
 }

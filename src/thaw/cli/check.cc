@@ -56,7 +56,7 @@ int check_models(const CheckArguments& arguments) {
   how.counting.ignore = how.ignore.empty() ? config.counting.ignore : how.ignore;
   if (how.target.empty()) how.target = config.target;
   CheckSettings settings = config.settings;
-  std::ranges::copy(passed_over(paths, settings.file), std::back_inserter(settings.ignored));
+  std::ranges::copy(skipped(paths, settings.file), std::back_inserter(settings.ignored));
   std::vector<CheckedFile> files;
   int code = kFine;
   for (const std::string& path : paths) {

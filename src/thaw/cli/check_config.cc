@@ -114,7 +114,7 @@ class Reader {
       config_.settings.applied.push_back(setting);
     else
       config_.settings.ignored.push_back(fmt::format(
-          "{} of {} is not obeyed, as the call does not name the file: --config {} does", setting, file_, file_));
+          "{} of {} is ignored, as the call does not name the file: add --config {}", setting, file_, file_));
     return is_named_;
   }
 
@@ -138,7 +138,7 @@ CheckConfig read_config(const std::string& named) {
   return {};
 }
 
-std::vector<std::string> passed_over(const std::vector<std::string>& models, const std::string& read) {
+std::vector<std::string> skipped(const std::vector<std::string>& models, const std::string& read) {
   std::vector<std::string> clauses;
   std::set<std::filesystem::path> seen;
   for (const std::string& model : models) {
@@ -147,7 +147,7 @@ std::vector<std::string> passed_over(const std::vector<std::string>& models, con
     if (!seen.insert(file).second || !is_there(file)) continue;
     if (!read.empty() && std::filesystem::equivalent(file, read, failed)) continue;
     clauses.push_back(
-        fmt::format("{} is not obeyed, as what stands beside a model says nothing of a call: --config {} does",
+        fmt::format("{} is ignored, as only the working folder is searched for it: add --config {}",
                     file.string(), file.string()));
   }
   return clauses;

@@ -27,6 +27,6 @@ struct CheckConfig {
 CheckConfig read_config(const std::string& named);
 
 // For each folder with a thaw.toml that is not the one that was read, a clause that says so.
-std::vector<std::string> passed_over(const std::vector<std::string>& models, const std::string& read);
+std::vector<std::string> skipped(const std::vector<std::string>& models, const std::string& read);
 
 }  // namespace thaw::cli

@@ -32,7 +32,7 @@ int make_inputs(const InputsArguments& arguments, const Options& options) {
                                                 .where = "thaw inputs",
                                                 .expected = "images, recordings or --frames",
                                                 .next = "name them; of a text alone, give -o too"});
-    output = path_beside(files.empty() ? clips.front().front().string() : files.front().string(), kInputsName);
+    output = default_path(files.empty() ? clips.front().front().string() : files.front().string(), kInputsName);
   }
   print(inputs(files, how, output), arguments.format);
   return kFine;

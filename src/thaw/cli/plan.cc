@@ -29,7 +29,7 @@ int make_plan(const PlanArguments& arguments, std::vector<std::string> fed) {
       .check = !arguments.no_check,
       .report = std::filesystem::is_directory(arguments.report) ? arguments.report : std::string()};
   const PlanReport plan =
-      best_plan(report, how, arguments.output.empty() ? path_beside(arguments.report, kPlanName) : arguments.output);
+      best_plan(report, how, arguments.output.empty() ? default_path(arguments.report, kPlanName) : arguments.output);
   write_output(arguments.format == Format::kJson ? to_json(plan, report) : to_text(plan, report));
   return plan.accepted() ? kFine : kFindings;
 }

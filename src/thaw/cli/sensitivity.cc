@@ -75,7 +75,7 @@ int finish(const SensitivityReport& report, const SensitivityArguments& argument
 std::string folder_of_report(const SensitivityArguments& arguments) {
   if (!arguments.output.empty()) return arguments.output;
   if (!arguments.how.resume)
-    return path_beside(arguments.model, kSensitivityName, "name another with -o, or go on in it with --resume");
+    return default_path(arguments.model, kSensitivityName, "name another with -o, or go on in it with --resume");
   const std::filesystem::path model(arguments.model);
   return (model.parent_path() / fmt::format("{}.{}", model.stem().string(), kSensitivityName)).string();
 }

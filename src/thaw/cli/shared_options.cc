@@ -32,7 +32,7 @@ void add_all(Options& options, bool& all, const std::string& help) {
   options.flag("--all", all, help);
 }
 
-std::string path_beside(const std::string& input, std::string_view ending, std::string_view next) {
+std::string default_path(const std::string& input, std::string_view ending, std::string_view next) {
   // "report/" and "report" are the same folder.
   std::filesystem::path given = std::filesystem::path(input).lexically_normal();
   if (given.filename().empty()) given = given.parent_path();
@@ -57,7 +57,7 @@ OutputArguments OutputArguments::beside(const std::string& input, std::string_vi
   OutputArguments settled = *this;
   if (!path.empty() || dry_run) return settled;
   settled.path =
-      in_place ? input : path_beside(input, ending, "name the file with -o, or replace the input with --in-place");
+      in_place ? input : default_path(input, ending, "name the file with -o, or replace the input with --in-place");
   return settled;
 }
 

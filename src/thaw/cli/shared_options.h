@@ -43,8 +43,8 @@ struct OutputArguments {
   Output output() const;
 };
 // NAME.ENDING beside a file or folder, which must not be there yet. Throws thaw::Error where it is; `next` says what to do then.
-std::string path_beside(const std::string& input, std::string_view ending,
-                        std::string_view next = "name another with -o");
+std::string default_path(const std::string& input, std::string_view ending,
+                         std::string_view next = "name another with -o");
 
 // -o, with what it is by default ("fixed.onnx"); and what most verbs have besides.
 void add_output(Options& options, std::string& path, std::string_view ending, const std::string& what = "FILE");

@@ -101,7 +101,7 @@ Error ReadFiles::changed(const std::string& name) {
   return Error(ErrorCode::kCannotRead, {.what = "has changed since it was read",
                                         .where = name,
                                         .expected = "a file that nobody writes to or replaces meanwhile",
-                                        .next = "call again once it stays as it is"});
+                                        .next = "call again once nothing changes it"});
 }
 
 }  // namespace thaw

@@ -254,8 +254,8 @@ bool can_stand_for(int made, int there) {
 }
 
 // The files are in place, those of others are moved or linked: what is left of the old folder goes.
-void take_apart(const fs::path& path, int old, const fs::path& now, const std::set<std::string>& known,
-                const std::vector<std::string>& carried, const Replacement& with) {
+void decompose(const fs::path& path, int old, const fs::path& now, const std::set<std::string>& known,
+               const std::vector<std::string>& carried, const Replacement& with) {
   const UniqueFd folder = open_folder(now);
   std::error_code none;
   for (const fs::path& scratch : with.scratch) fs::remove_all(path / scratch.filename(), none);
@@ -315,7 +315,7 @@ class FolderSwap {
     for (AtomicFile* file : with_.data) file->came_with_folder();
     for (AtomicFile* file : with_.entries) file->came_with_folder();
     for (const std::string& name : known_) ReadFiles::forget(old.get(), name.c_str());
-    take_apart(made.path(), old.get(), there, known_, *others, with_);
+    decompose(made.path(), old.get(), there, known_, *others, with_);
     const UniqueFd parent = open_folder(there.parent_path());
     return ::fsync(parent.get()) == 0 || errno == EINVAL ? Swapped::kYes : Swapped::kNotFlushed;
   }

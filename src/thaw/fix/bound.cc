@@ -26,7 +26,9 @@ std::string code_of(FrozenRole role) {
   return "";
 }
 
-std::string place_of(const FrozenSite& site) { return site.constant ? site.constant->name() : site.node->describe(); }
+std::string location_of(const FrozenSite& site) {
+  return site.constant ? site.constant->name() : site.node->describe();
+}
 
 std::set<std::string> sizes_in(dim::Dim expression) {
   std::set<std::string> names;
@@ -41,7 +43,7 @@ std::set<std::string> sizes_in(dim::Dim expression) {
 std::set<std::string> sizes_in(const FrozenSite& site) {
   std::set<std::string> names = sizes_in(site.expression);
   for (const frozen::FrozenSize& more : site.more) names.merge(sizes_in(more.expression));
-  for (const frozen::FrozenElement& place : site.places) names.merge(sizes_in(place.expression));
+  for (const frozen::FrozenElement& location : site.locations) names.merge(sizes_in(location.expression));
   return names;
 }
 

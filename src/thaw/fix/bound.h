@@ -18,7 +18,7 @@ struct Bound {
 // The rule of `check` that finds sites of this role.
 std::string code_of(frozen::FrozenRole role);
 // Where a site is: its constant, else its node.
-std::string place_of(const frozen::FrozenSite& site);
+std::string location_of(const frozen::FrozenSite& site);
 
 // The sizes of the inputs that an expression is made of, by name. A size that only running tells is none: no axis of an
 // input is kept from moving by it.

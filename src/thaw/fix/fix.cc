@@ -67,7 +67,7 @@ rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
     if (!more.modified()) break;
     // What was left stays left unless it was answered after all: once the rest is fixed, nothing points to it any more.
     std::erase_if(changes.left, [&](const Change& left) {
-      return std::ranges::find(more.made, left.place, &Change::place) != more.made.end();
+      return std::ranges::find(more.made, left.location, &Change::location) != more.made.end();
     });
     std::ranges::move(more.made, std::back_inserter(changes.made));
   }

@@ -81,7 +81,7 @@ TEST(Fix, ATableIsLeftAndSaid) {
   EXPECT_EQ(thaw_sizes(context), 0);
   ASSERT_FALSE(context.changes.left.empty());
   EXPECT_EQ(context.changes.left.front().kind, "THAW013");
-  EXPECT_EQ(context.changes.left.front().place, "table");
+  EXPECT_EQ(context.changes.left.front().location, "table");
   EXPECT_EQ(ir::serialize(*model), before);
 }
 

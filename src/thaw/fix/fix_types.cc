@@ -45,7 +45,7 @@ struct Misfit {
 
 struct Misfits {
   std::vector<Misfit> all;
-  std::set<std::pair<const void*, int>> places;  // nodes and operands; outputs of the model and -1
+  std::set<std::pair<const void*, int>> locations;  // nodes and operands; outputs of the model and -1
   size_t problems = 0;
 };
 
@@ -70,7 +70,7 @@ class MisfitFinder {
       const DataType made = facts_.fact(output).dtype;
       if (made == DataType::kUndefined || output->type.elem_type == DataType::kUndefined || output->is_input())
         continue;
-      if (made != output->type.elem_type) found_.places.emplace(output, -1);
+      if (made != output->type.elem_type) found_.locations.emplace(output, -1);
     }
     found_.problems = facts_.problems().size();
     return std::move(found_);
@@ -109,7 +109,7 @@ class MisfitFinder {
   }
 
   void add(Misfit misfit) {
-    found_.places.emplace(misfit.node, misfit.input);
+    found_.locations.emplace(misfit.node, misfit.input);
     found_.all.push_back(std::move(misfit));
   }
 
@@ -129,7 +129,7 @@ struct TypeFix {
   DataType type;
   size_t away = 0;  // values between it and the misfit
 
-  std::string place() const { return cast ? cast->describe() : reader->input(input)->name(); }
+  std::string location() const { return cast ? cast->describe() : reader->input(input)->name(); }
   bool is_before(const TypeFix& other) const {
     const auto rank = [](const TypeFix& fix) { return std::tuple(!fix.cast, fix.type != DataType::kFloat, fix.away); };
     return rank(*this) < rank(other);
@@ -219,8 +219,8 @@ std::optional<DataType> apply_fix(const TypeFix& fix) {
 }
 
 bool is_better(const Misfits& after, const Misfits& before) {
-  return after.places.size() < before.places.size() && after.problems <= before.problems &&
-         std::ranges::includes(before.places, after.places);
+  return after.locations.size() < before.locations.size() && after.problems <= before.problems &&
+         std::ranges::includes(before.locations, after.locations);
 }
 
 class TypeMender {
@@ -239,14 +239,14 @@ class TypeMender {
   int settle() {
     const bool has_graphs =
         std::ranges::any_of(model_.graph->nodes(), [](const Node* n) { return !n->subgraphs().empty(); });
-    if (now_.places.empty() && !has_graphs) return 0;
+    if (now_.locations.empty() && !has_graphs) return 0;
     ir::Transaction edit(model_);
     std::vector<Change> made;
     const int count = settle_types(model_, made);
     if (count == 0) return 0;
     const Misfits after = MisfitFinder(model_).find();
     if (after.problems > now_.problems ||
-        (now_.places.empty() ? !after.places.empty() : after.places.size() >= now_.places.size()))
+        (now_.locations.empty() ? !after.locations.empty() : after.locations.size() >= now_.locations.size()))
       return 0;
     edit.keep();
     std::ranges::move(made, std::back_inserter(made_));
@@ -270,18 +270,18 @@ class TypeMender {
     std::ranges::stable_sort(fixes, [](const TypeFix& a, const TypeFix& b) { return a.is_before(b); });
     // The one that leaves least; of those, the first.
     const TypeFix* best = nullptr;
-    size_t left = now_.places.size();
+    size_t left = now_.locations.size();
     for (const TypeFix& fix : fixes) {
       if (left == 0 || trials_++ >= kMostTrials) break;
       ir::Transaction edit(model_);
       if (!apply_fix(fix)) continue;
       const Misfits after = MisfitFinder(model_).find();
-      if (after.places.size() >= left || !is_better(after, now_)) continue;
+      if (after.locations.size() >= left || !is_better(after, now_)) continue;
       best = &fix;
-      left = after.places.size();
+      left = after.locations.size();
     }
     if (!best) return false;
-    Change change{.kind = "THAW021", .place = best->place(), .part = std::string(best->attribute)};
+    Change change{.kind = "THAW021", .location = best->location(), .part = std::string(best->attribute)};
     const auto was = apply_fix(*best);
     change.replaced = {{std::string(ir::name_of(*was)), std::string(ir::name_of(best->type))}};
     made_.push_back(std::move(change));

@@ -116,7 +116,7 @@ class Examination {
       // constant that was rewritten was none of the input's.
       const bool is_plain = scope.symbol_id(site.expression) >= 0;
       if (site.role == frozen::FrozenRole::kWeight && attempt_.opened.empty() && is_plain) continue;
-      bind(sizes_in(site), attempt_.opened.empty() ? "THAW010" : code_of(site.role), place_of(site),
+      bind(sizes_in(site), attempt_.opened.empty() ? "THAW010" : code_of(site.role), location_of(site),
            fmt::format("it would keep {} fixed at {}", dim::to_string(site.expression), site.value));
     }
   }
@@ -186,9 +186,9 @@ class Examination {
     return true;
   }
 
-  void bind(const std::set<std::string>& sizes, const std::string& kind, const std::string& place,
+  void bind(const std::set<std::string>& sizes, const std::string& kind, const std::string& location,
             const std::string& why) {
-    for (const std::string& size : sizes) bound_.push_back({size, {.kind = kind, .place = place, .why = why}});
+    for (const std::string& size : sizes) bound_.push_back({size, {.kind = kind, .location = location, .why = why}});
   }
 
   const ir::Model& model_;

@@ -118,7 +118,7 @@ class TypeSettler {
       const ir::Tensor* constant = operand->constant();
       vote(own, !constant ? kComputed : constant->num_elements() > 1 ? kWeights : 0);
       // What has no room in float16 would be an infinity.
-      if (constant && own == DataType::kFloat && !has_room(*constant)) vote(own, kMost);
+      if (constant && own == DataType::kFloat && !has_space(*constant)) vote(own, kMost);
     }
     const DataType first = type_of(node.input(operands.front()));
     if (is_one && votes.contains(first)) return first;
@@ -144,7 +144,7 @@ class TypeSettler {
     }
   }
 
-  static bool has_room(const ir::Tensor& constant) {
+  static bool has_space(const ir::Tensor& constant) {
     constexpr int64_t kMostLooked = 1 << 16;
     constexpr double kLargestHalf = 65504;
     if (constant.num_elements() > kMostLooked) return true;
@@ -155,9 +155,9 @@ class TypeSettler {
     }
   }
 
-  void tell(const std::string& place, std::string part, DataType from, DataType to) {
+  void tell(const std::string& location, std::string part, DataType from, DataType to) {
     made_.push_back(
-        {"THAW021", place, std::move(part), {{std::string(ir::name_of(from)), std::string(ir::name_of(to))}}});
+        {"THAW021", location, std::move(part), {{std::string(ir::name_of(from)), std::string(ir::name_of(to))}}});
     ++count_;
   }
 

@@ -145,7 +145,7 @@ class SizeThawer {
   }
 
   void leave(const FrozenSite& site, const std::set<std::string>& sizes, const std::string& why) {
-    Change left{.kind = code_of(site.role), .place = place_of(site), .why = why};
+    Change left{.kind = code_of(site.role), .location = location_of(site), .why = why};
     for (const std::string& size : sizes) out_.bound.push_back({size, left});
     out_.changes.left.push_back(std::move(left));
   }
@@ -199,11 +199,11 @@ class SizeThawer {
   // does not do so for, where there are such.
   std::set<std::string> repeat_rows(const FrozenSite& site) {
     const std::set<std::string> sizes = sizes_in(site);
-    if (!site.constant || !emitter_ || site.places.empty() || is_doubtful(site)) return sizes;
+    if (!site.constant || !emitter_ || site.locations.empty() || is_doubtful(site)) return sizes;
     std::map<const Node*, Rows> readers;
     std::set<std::string> stuck;
-    for (const frozen::FrozenElement& place : site.places)
-      if (!readers[place.reader].add(place.at, place.expression)) return sizes;
+    for (const frozen::FrozenElement& location : site.locations)
+      if (!readers[location.reader].add(location.at, location.expression)) return sizes;
     for (auto& [reader, rows] : readers) stuck.merge(rows.find(*site.constant->constant()));
     const auto is_held = [&](const std::string& size) { return held_.contains(size); };
     if (!stuck.empty()) return stuck;
@@ -404,19 +404,19 @@ class SizeThawer {
       return true;
     };
     std::set<int64_t> values;
-    for (const frozen::FrozenElement& place : site.places) {
-      const auto k = static_cast<size_t>(place.at);
-      const auto value = dim::evaluate(place.expression, view.assumed_sizes());
-      if (place.reader != &view.node() || k >= now->size() || !value || !gives(k, *value)) continue;
-      if (!put(k, place.expression)) return std::nullopt;
+    for (const frozen::FrozenElement& location : site.locations) {
+      const auto k = static_cast<size_t>(location.at);
+      const auto value = dim::evaluate(location.expression, view.assumed_sizes());
+      if (location.reader != &view.node() || k >= now->size() || !value || !gives(k, *value)) continue;
+      if (!put(k, location.expression)) return std::nullopt;
       values.insert(*value);
     }
     const auto put_by_number = [&](int64_t value, Dim expression) {
       if (values.contains(value)) return;
-      std::vector<size_t> places;
+      std::vector<size_t> locations;
       for (size_t k = 0; k < now->size(); ++k)
-        if (gives(k, value)) places.push_back(k);
-      if (places.size() == 1) put(places.front(), expression);
+        if (gives(k, value)) locations.push_back(k);
+      if (locations.size() == 1) put(locations.front(), expression);
     };
     put_by_number(site.value, site.expression);
     for (const frozen::FrozenSize& more : site.more) put_by_number(more.value, more.expression);
@@ -438,10 +438,10 @@ class SizeThawer {
 // What an earlier look made, and what it left that the later one did not fix: the sizes that told of it may be told by nothing now.
 void add_before(const Attempt& earlier, Attempt& later) {
   const auto is_fixed = [&](const Change& left) {
-    return std::ranges::find(later.changes.made, left.place, &Change::place) != later.changes.made.end();
+    return std::ranges::find(later.changes.made, left.location, &Change::location) != later.changes.made.end();
   };
   const auto is_said = [&](const Change& left) {
-    return std::ranges::find(later.changes.left, left.place, &Change::place) != later.changes.left.end();
+    return std::ranges::find(later.changes.left, left.location, &Change::location) != later.changes.left.end();
   };
   for (const Bound& bound : earlier.bound)
     if (!is_fixed(bound.left)) later.bound.push_back(bound);

@@ -33,7 +33,7 @@ class WholeAxes {
     for (int tries = 0; tries < kMostTries && !is_done; ++tries) is_done = try_once();
     if (!is_done)
       changes_.left = {{.kind = "THAW010",
-                        .place = "the graph",
+                        .location = "the graph",
                         .why = "its sizes depend on each other in more ways than fix tries"}};
     tell();
     return static_cast<int>(changes_.made.size() - before);
@@ -66,14 +66,15 @@ class WholeAxes {
   }
 
   void say(Change left) {
-    const bool is_reported = std::ranges::any_of(left_, [&](const Change& other) { return other.place == left.place; });
+    const bool is_reported =
+        std::ranges::any_of(left_, [&](const Change& other) { return other.location == left.location; });
     if (!is_reported) left_.push_back(std::move(left));
   }
 
   void tell() {
     for (Change& left : left_) {
       const bool is_thawed =
-          std::ranges::any_of(changes_.made, [&](const Change& made) { return made.place == left.place; });
+          std::ranges::any_of(changes_.made, [&](const Change& made) { return made.location == left.location; });
       if (!is_thawed) changes_.left.push_back(std::move(left));
     }
     // One line for all that one place holds.
@@ -81,21 +82,21 @@ class WholeAxes {
     for (const Bound& b : holders_) {
       const auto axes = axes_.find(b.size);
       if (axes == axes_.end() || network_.contains(b.size)) continue;
-      auto at = std::ranges::find_if(held_by, [&](const auto& one) { return one.first.place == b.left.place; });
+      auto at = std::ranges::find_if(held_by, [&](const auto& one) { return one.first.location == b.left.location; });
       if (at == held_by.end()) at = held_by.insert(held_by.end(), {b.left, {}});
       at->second.insert(at->second.end(), axes->second.begin(), axes->second.end());
     }
     for (const auto& [holder, axes] : held_by)
       changes_.left.push_back(
           {.kind = holder.kind,
-           .place = fmt::format("{}", fmt::join(axes, ", ")),
+           .location = fmt::format("{}", fmt::join(axes, ", ")),
            .why = fmt::format("stays static, with every size derived from it, because of {} ({}); {}",
-                              quoted(holder.place), holder.why, next_step(holder.kind))});
+                              quoted(holder.location), holder.why, next_step(holder.kind))});
   }
 
   // A node is described with its name in quotes, a tensor by its name alone.
-  static std::string quoted(const std::string& place) {
-    return place.find('\'') == std::string::npos ? fmt::format("'{}'", place) : place;
+  static std::string quoted(const std::string& location) {
+    return location.find('\'') == std::string::npos ? fmt::format("'{}'", location) : location;
   }
 
   static std::string_view next_step(std::string_view kind) {

@@ -461,7 +461,7 @@ class Analysis {
           site.attribute = s.attribute;
         }
         if ((s.role == FrozenRole::kShape || s.role == FrozenRole::kTable) && s.at >= 0)
-          site.places.push_back({s.node, s.at, site.expression});
+          site.locations.push_back({s.node, s.at, site.expression});
         site.by_chance = is_by_chance(site.expression, site.value);
         site.next_to_one = undecided.contains({m.node, m.meeting.element}) && !m.meeting.ones.empty();
         site.folds_batch = folded_.contains(scope_.symbol_id(site.expression));
@@ -608,8 +608,10 @@ class Analysis {
   }
 
   void add_site(const FrozenSite& site) {
-    const void* place = site.constant ? static_cast<const void*>(site.constant) : site.holder ? site.holder : site.node;
-    std::pair<const void*, FrozenRole> key{place, FrozenRole::kShape};
+    const void* location = site.constant ? static_cast<const void*>(site.constant)
+                           : site.holder ? site.holder
+                                         : site.node;
+    std::pair<const void*, FrozenRole> key{location, FrozenRole::kShape};
     auto [it, fresh] = index_.emplace(key, out_.sites.size());
     if (fresh) {
       out_.sites.push_back(site);
@@ -619,7 +621,7 @@ class Analysis {
     if (known.node != site.node) ++known.num_nodes;
     known.silent |= site.silent;
     known.folds_batch |= site.folds_batch;
-    known.places.insert(known.places.end(), site.places.begin(), site.places.end());
+    known.locations.insert(known.locations.end(), site.locations.begin(), site.locations.end());
     const bool is_full = known.more.size() == kMostSizes;
     const auto doubt_as = [&](auto& size) {
       size.by_chance |= site.by_chance;

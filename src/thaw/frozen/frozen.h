@@ -63,7 +63,7 @@ struct FrozenSite {
   bool by_chance = false;
   // A 1 stands beside the size, and nothing tells that it is no part of it: one window of 4, or 4 of an axis that was put in.
   bool next_to_one = false;
-  std::vector<FrozenElement> places =
+  std::vector<FrozenElement> locations =
       {};  // of kShape and kTable: those that are known, as far as they could be followed
   // Nothing but the name that an output declares tells of it: the size is that name, which is no size of the inputs.
   bool by_name = false;

@@ -142,7 +142,7 @@ class Walk {
       bool is_kept = map.has_value() && folded.state == State::kNone;
       for (const int operand : read) {
         const ops::AxisLink* link = is_kept ? map->of_input(operand, rows_of(node.input(operand)).axis) : nullptr;
-        const auto found = link && link->kind == AxisKind::kKept ? link->axis_of_output(i) : std::nullopt;
+        const auto found = link && link->kind == AxisKind::kPreserved ? link->axis_of_output(i) : std::nullopt;
         is_kept = found && (!axis || axis == found);
         if (is_kept) axis = found;
       }

@@ -280,15 +280,16 @@ bool SourceTracer::through_axis(const Step& step, const ir::Node& producer) {
   const auto axes = ops::axes_of(view);
   const ops::AxisLink* link = axes ? axes->of_output(step.value->producer_index(), step.axis) : nullptr;
   const bool is_repeated = is_repeated_once(view, step.axis);
-  if (!link || (link->kind != ops::AxisKind::kKept && link->kind != ops::AxisKind::kNew && !is_repeated)) return false;
+  if (!link || (link->kind != ops::AxisKind::kPreserved && link->kind != ops::AxisKind::kNew && !is_repeated))
+    return false;
   // What an index that is computed is made of may count in other ways.
-  for (const ops::OperandAxis& place : link->inputs)
-    if (ops::role_of(producer, place.operand) == ops::Role::kIndex && !producer.input(place.operand)->constant())
+  for (const ops::OperandAxis& location : link->inputs)
+    if (ops::role_of(producer, location.operand) == ops::Role::kIndex && !producer.input(location.operand)->constant())
       return false;
-  for (const ops::OperandAxis& place : link->inputs) {
-    const ops::Fact& fact = result_.fact(producer.input(place.operand));
-    if (place.axis < fact.rank() && fact.dim(place.axis).is_constant(step.number))
-      enqueue(producer, producer.input(place.operand), step.number, Question::kDim, place.axis, step.expression);
+  for (const ops::OperandAxis& location : link->inputs) {
+    const ops::Fact& fact = result_.fact(producer.input(location.operand));
+    if (location.axis < fact.rank() && fact.dim(location.axis).is_constant(step.number))
+      enqueue(producer, producer.input(location.operand), step.number, Question::kDim, location.axis, step.expression);
   }
   for (int i = 0; i < static_cast<int>(producer.inputs().size()); ++i) {
     const ops::Role role = ops::role_of(producer, i);

@@ -204,7 +204,7 @@ class Generator {
   float step_of_time() const {
     if (!options_.frame_rate)
       refuse("in the decoder's positions frames of a clip have times, and these are not known", "--frames",
-             "--fps, the frames a second as they are given");
+             "--fps, the frames a second of the images given");
     const auto seconds = static_cast<float>(static_cast<double>(preset_->clips.temporal_patch) / *options_.frame_rate);
     return static_cast<float>(preset_->steps_per_second) * seconds;
   }

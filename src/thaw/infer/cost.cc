@@ -4,7 +4,7 @@
 
 #include "thaw/infer/facts_view.h"
 #include "thaw/infer/rounds.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/ops/rule/cost.h"
 #include "thaw/ops/rule/registry.h"
 
@@ -20,7 +20,7 @@ class Adder {
 
   void add(const ir::Graph& graph) {
     for_runs(graph, model_, facts_, [&](const ir::Node& node, Dim times) {
-      const auto [at, fresh] = places_.try_emplace(ir::operator_name(node), sum_.operators.size());
+      const auto [at, fresh] = positions_.try_emplace(ir::operator_name(node), sum_.operators.size());
       if (fresh) sum_.operators.push_back({.op = at->first});
       const Cost cost = cost_of(node, model_, facts_) * times;
       add(sum_.operators[at->second], cost);
@@ -48,7 +48,7 @@ class Adder {
   const ir::Model& model_;
   const Result& facts_;
   ModelCost sum_;
-  std::unordered_map<std::string, size_t> places_;
+  std::unordered_map<std::string, size_t> positions_;
 };
 
 }  // namespace

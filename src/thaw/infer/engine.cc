@@ -7,7 +7,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/infer/node_context.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/ops/rule/needs.h"
 #include "thaw/ops/rule/small_tensor.h"

@@ -29,12 +29,12 @@ TEST(IntegerRanges, FollowsIdsToTheirTable) {
 
 TEST(IntegerRanges, OfAScatterIsTheShortestAxis) {
   ops::RuleModel m;
-  ir::Value* places = m.add_input("places", ir::DataType::kInt64, {2, 2});
+  ir::Value* positions = m.add_input("places", ir::DataType::kInt64, {2, 2});
   ir::Value* anywhere = m.add_input("anywhere", ir::DataType::kInt64, {2, 2});
   ir::Value* updates = m.add_input("updates", ir::DataType::kFloat, {2, 2});
   ir::Value* data = m.add_zeros("data", ir::DataType::kFloat, {7, 3});
   ir::Value* open = m.add_input("open", ir::DataType::kFloat, {"n", 3});
-  m.add_output(m.add_node("ScatterElements", {data, places, updates}));
+  m.add_output(m.add_node("ScatterElements", {data, positions, updates}));
   m.add_output(m.add_node("ScatterElements", {open, anywhere, updates}));
   dim::Scope scope;
   EXPECT_EQ(integer_ranges(m.model(), infer(m.model(), scope)),
@@ -45,11 +45,11 @@ TEST(IntegerRanges, OfAxesAndSizes) {
   ops::RuleModel m;
   ir::Value* x = m.add_input("x", ir::DataType::kFloat, {3, 2, 5});
   ir::Value* axes = m.add_input("axes", ir::DataType::kInt64, {2});
-  ir::Value* places = m.add_input("places", ir::DataType::kInt64, {1});
+  ir::Value* positions = m.add_input("places", ir::DataType::kInt64, {1});
   ir::Value* sizes = m.add_input("sizes", ir::DataType::kInt64, {3});
   ir::Value* lengths = m.add_input("lengths", ir::DataType::kInt64, {2});
   m.add_output(m.add_node("ReduceSum", {x, axes}));
-  m.add_output(m.add_node("Unsqueeze", {x, places}));
+  m.add_output(m.add_node("Unsqueeze", {x, positions}));
   m.add_output(m.add_node("Resize", {x, nullptr, nullptr, sizes}));
   m.add_output(m.add_node("ReverseSequence", {x, lengths}, {{"batch_axis", int64_t{1}}, {"time_axis", int64_t{0}}}));
   dim::Scope scope;

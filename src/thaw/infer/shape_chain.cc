@@ -35,8 +35,8 @@ int chain_length(const ir::Value* target) {
 bool holds_without_elements(const ops::Shape& in, const std::vector<int64_t>& target, const ops::ElementsPtr& before) {
   const auto inferred = std::ranges::find(target, -1);
   if (inferred == target.end()) return true;
-  const auto place = static_cast<size_t>(inferred - target.begin());
-  if (before && place < before->size() && (*before)[place].as_int() == -1) return true;
+  const auto position = static_cast<size_t>(inferred - target.begin());
+  if (before && position < before->size() && (*before)[position].as_int() == -1) return true;
   for (size_t j = 0; j < target.size(); ++j)
     if (target[j] == 0 && !ops::at_least(in[j], 1)) return false;
   return true;

@@ -22,7 +22,7 @@ const ir::Node* main_node(const ir::Graph& main, const ir::Node* node) {
 class Waiting {
  public:
   void add(const ir::Node* node) {
-    if (node && !node->is_removed() && seen_.insert(node).second) queue_.push({ir::Graph::place_of(node), node});
+    if (node && !node->is_removed() && seen_.insert(node).second) queue_.push({ir::Graph::position_of(node), node});
   }
   const ir::Node* next() {
     if (queue_.empty()) return nullptr;
@@ -55,8 +55,8 @@ void drop(std::vector<T>& list, std::vector<const ir::Node*>& at, const std::uno
 }
 
 template <typename T>
-void sort_by_place(std::vector<T>& list, std::vector<const ir::Node*>& at) {
-  const auto before = [&](size_t a, size_t b) { return ir::Graph::place_of(at[a]) < ir::Graph::place_of(at[b]); };
+void sort_by_order(std::vector<T>& list, std::vector<const ir::Node*>& at) {
+  const auto before = [&](size_t a, size_t b) { return ir::Graph::position_of(at[a]) < ir::Graph::position_of(at[b]); };
   std::vector<size_t> order(list.size());
   std::iota(order.begin(), order.end(), size_t{0});
   if (std::is_sorted(order.begin(), order.end(), before)) return;
@@ -124,8 +124,8 @@ size_t Engine::update(std::span<const ir::Node* const> touched, std::span<const 
           output && !ops::is_same_knowledge(before[i], root_.facts[output]))
         add_readers(output);
   }
-  sort_by_place(result_.obligations_, stated_at_);
-  sort_by_place(result_.problems_, failed_at_);
+  sort_by_order(result_.obligations_, stated_at_);
+  sort_by_order(result_.problems_, failed_at_);
   result_.facts_ = std::move(root_.facts);
   result_.held_ = std::move(root_.held);
   return count;

@@ -37,7 +37,7 @@ Note note_of_size(const Variable& variable) {
   std::vector<std::string> at;
   for (const int64_t value : variable.at) at.push_back(std::to_string(value));
   return {dim::to_string(variable.symbol),
-          fmt::format("{}{}", fmt::join(at, ", "), variable.varies() ? "" : ": right at this value, untold at others"),
+          fmt::format("{}{}", fmt::join(at, ", "), variable.varies() ? "" : ": right at this value, unobserved at others"),
           at};
 }
 

@@ -98,7 +98,7 @@ void question_distances(Lifting& l) {
         {place_of(difference),
          fmt::format(
              "it numbers distances one by one up to {}, the largest of these traces; which of the {} numbers that "
-             "are read farther ones share is not told: add a trace with distances of {} or more",
+             "are read farther ones share is not determined: add a trace with distances of {} or more",
              *reach, *numbers, *numbers),
          evidence(difference.tensors)});
   }

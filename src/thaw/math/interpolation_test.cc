@@ -21,7 +21,7 @@ double sum_of(const std::vector<Tap>& taps) {
 }
 
 // Of samples on a line, what the taps give.
-double mean_place(const std::vector<Tap>& taps) {
+double mean_position(const std::vector<Tap>& taps) {
   return std::accumulate(taps.begin(), taps.end(), 0.0,
                          [](double sum, const Tap& tap) { return sum + tap.weight * static_cast<double>(tap.at); });
 }
@@ -56,7 +56,7 @@ TEST(TapsBetween, GiveALineAsItIs) {
       EXPECT_NEAR(sum_of(taps), 1, 1e-15);
       // A cubic with a = -0.5 alone is exact on what is not constant.
       if (kernel.weight == kSharpCubic.weight) continue;
-      EXPECT_NEAR(mean_place(taps), 5 + part, 1e-14);
+      EXPECT_NEAR(mean_position(taps), 5 + part, 1e-14);
     }
   }
 }

@@ -6,7 +6,7 @@
 
 namespace thaw::math {
 
-double rotary_frequency(double base, double place, double count) { return std::pow(base, -place / count); }
+double rotary_frequency(double base, double position, double count) { return std::pow(base, -position / count); }
 
 std::vector<double> rotary_frequencies(double base, size_t count) {
   std::vector<double> frequencies;

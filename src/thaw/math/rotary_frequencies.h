@@ -15,7 +15,7 @@
 namespace thaw::math {
 
 // base^(-place / count), and that of all places; in double precision.
-double rotary_frequency(double base, double place, double count);
+double rotary_frequency(double base, double position, double count);
 std::vector<double> rotary_frequencies(double base, size_t count);
 
 // base^(-2j / dim) for j = 0 … dim/2 - 1; with `factors`, one for each, divided by these.

@@ -38,7 +38,7 @@ std::string with_times(const std::string& text, const Preset& preset, const Inpu
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = "in the prompt each of a clip's frames stands behind its time, and that is not known",
                  .where = "--frames",
-                 .expected = "--fps, the frames a second as they are given"});
+                 .expected = "--fps, the frames a second of the images given"});
   std::string timed;
   size_t at = 0, found = 0;
   for (size_t next; (next = text.find(kClip, at)) != std::string::npos; at = next + kClip.size(), ++found) {

@@ -119,7 +119,7 @@ ImageSettings bounded(ImageSettings settings, const InputsOptions& options, std:
   if (!options.min_pixels && !options.max_pixels) return settings;
   if (!settings.resizes)
     refuse_option(
-        "the checkpoint's settings keep images as they are (do_resize), and bounds on pixels have no use",
+        "the checkpoint's settings do not resize images (do_resize), and bounds on pixels have no use",
         given_of({{"--min-pixels", options.min_pixels.has_value()}, {"--max-pixels", options.max_pixels.has_value()}}));
   const int64_t least = settings.min_pixels, most = settings.max_pixels;
   settings.min_pixels = options.min_pixels.value_or(least);

@@ -132,7 +132,7 @@ void put_in_place(std::vector<ir::Staged> staged, const std::vector<TextFile>& t
 }  // namespace
 
 BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, BuildOptions options,
-                  const TryStaged& try_staged, const AskTarget& untaken) {
+                  const TryStaged& try_staged, const AskTarget& unsupported) {
   const std::string& part = options.part;
   check_options(options);
   const Family& family = family_of(checkpoint);
@@ -169,8 +169,8 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
   for (const Part* each : parts) {
     models.push_back(each->build({checkpoint, weights, options}));
     if (options.weights != NumberFormat::kKeep) put_into_blocks(*models.back(), options);
-    if (untaken)
-      for (const std::string& why : untaken(*models.back()))
+    if (unsupported)
+      for (const std::string& why : unsupported(*models.back()))
         report.unsupported.push_back(fmt::format("{}.onnx: {}", each->name, why));
     report.files.push_back({.part = std::string(each->name),
                             .path = folder / fmt::format("{}.onnx", each->name),

@@ -23,6 +23,6 @@ using AskTarget = std::function<std::vector<std::string>(const ir::Model&)>;
 // Throws thaw::Error for a part that the family does not have, options that do not go together, and everything that is
 // wrong with the checkpoint. Nothing is written before every part is built, and none where one is refused.
 BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, BuildOptions options,
-                  const TryStaged& try_staged, const AskTarget& untaken = nullptr);
+                  const TryStaged& try_staged, const AskTarget& unsupported = nullptr);
 
 }  // namespace thaw::model

@@ -91,10 +91,10 @@ template <typename Rename>
 void Checkpoint::add_file(const std::filesystem::path& path, Rename rename) {
   files_.push_back(std::make_unique<ir::Safetensors>(ir::Safetensors::open(path)));
   for (const ir::Safetensors::Entry& entry : files_.back()->entries()) {
-    const auto [place, is_new] = where_.emplace(rename(entry.name), Location{files_.size() - 1, &entry});
+    const auto [location, is_new] = where_.emplace(rename(entry.name), Location{files_.size() - 1, &entry});
     if (is_new) continue;
     throw Error(ErrorCode::kInvalidFile,
-                {.what = fmt::format("'{}' is in {} too", entry.name, files_[place->second.file]->file_name()),
+                {.what = fmt::format("'{}' is in {} too", entry.name, files_[location->second.file]->file_name()),
                  .where = path.string(),
                  .expected = "each tensor in one file",
                  .next = "remove the files that do not belong to the checkpoint"});
@@ -129,7 +129,7 @@ const Checkpoint::Location* Checkpoint::look_up(std::string_view name, std::stri
     return &found->second;
   };
   std::string plain(name);
-  if (const Location* place = at(plain)) return place;
+  if (const Location* location = at(plain)) return location;
   std::string all = plain;
   for (const auto& [canonical, alias] : aliases_) {
     const auto replaced = [&](const std::string& text) {
@@ -139,11 +139,11 @@ const Checkpoint::Location* Checkpoint::look_up(std::string_view name, std::stri
     };
     const std::string alone = replaced(plain);
     if (alone != plain) {
-      if (const Location* place = at(alone)) return place;
+      if (const Location* location = at(alone)) return location;
     }
     all = replaced(all);
     if (all != alone) {
-      if (const Location* place = at(all)) return place;
+      if (const Location* location = at(all)) return location;
     }
   }
   return nullptr;
@@ -151,10 +151,10 @@ const Checkpoint::Location* Checkpoint::look_up(std::string_view name, std::stri
 
 std::optional<ir::Tensor> Checkpoint::find(std::string_view name) const {
   std::string stored;
-  const Location* place = look_up(name, &stored);
-  if (!place) return std::nullopt;
+  const Location* location = look_up(name, &stored);
+  if (!location) return std::nullopt;
   used_.insert(std::move(stored));
-  return files_[place->file]->tensor(*place->entry);
+  return files_[location->file]->tensor(*location->entry);
 }
 
 bool Checkpoint::has(std::string_view name) const { return look_up(name, nullptr) != nullptr; }
@@ -188,7 +188,7 @@ ir::Tensor Checkpoint::get(std::string_view name, const std::vector<int64_t>& sh
 
 std::vector<std::string> Checkpoint::unused() const {
   std::vector<std::string> names;
-  for (const auto& [name, place] : where_) {
+  for (const auto& [name, location] : where_) {
     if (!used_.contains(name)) names.push_back(name);
   }
   std::sort(names.begin(), names.end());

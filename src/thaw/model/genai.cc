@@ -270,7 +270,7 @@ std::vector<TokenizerFile> tokenizer_files(const std::filesystem::path& checkpoi
   for (const char* name : names) {
     if (!std::filesystem::is_regular_file(folder / name)) continue;
     std::filesystem::path path = std::filesystem::canonical(folder / name);
-    if (!std::ranges::any_of(own, [&](const auto& place) { return is_below(path, place); })) {
+    if (!std::ranges::any_of(own, [&](const auto& location) { return is_below(path, location); })) {
       throw Error(
           ErrorCode::kInvalidFile,
           {.what = fmt::format("is a link to {}, outside of the checkpoint, and would be copied", path.string()),

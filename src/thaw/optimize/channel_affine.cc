@@ -61,9 +61,9 @@ std::optional<Affine> affine_of(const ir::Node& reader, const ir::Value& output,
   if (is("BatchNormalization")) return affine_of_norm(reader, output, std::move(affine));
   const bool multiplies = is("Mul"), divides = is("Div"), adds = is("Add"), subtracts = is("Sub");
   if (!multiplies && !divides && !adds && !subtracts) return std::nullopt;
-  const int place = reader.input(0) == &output ? 1 : 0;
-  if ((divides || subtracts) && place == 0) return std::nullopt;
-  const auto numbers = per_channel(reader.input(place), output, channels, facts, affine);
+  const int position = reader.input(0) == &output ? 1 : 0;
+  if ((divides || subtracts) && position == 0) return std::nullopt;
+  const auto numbers = per_channel(reader.input(position), output, channels, facts, affine);
   if (!numbers) return std::nullopt;
   for (size_t i = 0; i < numbers->size(); ++i) {
     const auto number = static_cast<float>((*numbers)[i]);

@@ -57,7 +57,7 @@ void change_to_directml_opset(rewrite::PassContext& context) {
       if (why.empty()) why = error.parts().what;
     }
   }
-  context.changes.left.push_back({.kind = "directml", .place = "the model", .part = {}, .replaced = {}, .why = why});
+  context.changes.left.push_back({.kind = "directml", .location = "the model", .part = {}, .replaced = {}, .why = why});
 }
 
 }  // namespace thaw::optimizing

@@ -62,7 +62,7 @@ class Dropper {
         const ir::Value* state = node->input(i);
         if (!state || !is_zero(state, 0)) continue;
         changes_.made.push_back({.kind = "begin with zeros",
-                                 .place = node->describe(),
+                                 .location = node->describe(),
                                  .replaced = {{"'" + state->name() + "'", "what is there without"}}});
         node->set_input(i, nullptr);
         ++count;
@@ -73,12 +73,12 @@ class Dropper {
 
  private:
   const std::vector<int>& states_of(const ir::Node& node) {
-    const auto [place, fresh] = known_.try_emplace(node.op_type());
+    const auto [position, fresh] = known_.try_emplace(node.op_type());
     if (const auto schema = fresh ? ir::find_schema("", node.op_type(), opset_) : std::nullopt)
       for (size_t i = 0; i < schema->inputs.size(); ++i)
         if (schema->inputs[i] == "initial_h" || schema->inputs[i] == "initial_c")
-          place->second.push_back(static_cast<int>(i));
-    return place->second;
+          position->second.push_back(static_cast<int>(i));
+    return position->second;
   }
 
   int64_t opset_;

@@ -166,7 +166,7 @@ int fuse_block_weights(Context& context) {
       inputs.push_back(listed(columns_of(*found->zeros, {found->columns * ((blocks + 1) / 2)}), dequantize.input(2)));
     context.changes.made.push_back(
         {.kind = "MatMulNBits",
-         .place = product->describe(),
+         .location = product->describe(),
          .replaced = {{fmt::format("DequantizeLinear and {}", product->op_type()), "MatMulNBits"}}});
     ir::Value* made = rewrite::emit_node(at, {.op = "MatMulNBits",
                                               .inputs = std::move(inputs),

@@ -70,7 +70,7 @@ int fuse_conv_activations(Context& context) {
     rewrite::Patch patch(context.model, {});
     patch.emitter().set_origin(conv->name.empty() ? output->name() : conv->name);
     context.changes.made.push_back({.kind = fused,
-                                    .place = conv->describe(),
+                                    .location = conv->describe(),
                                     .replaced = {{conv->op_type() + " and " + activation->op_type(), fused}}});
     const auto made =
         rewrite::emit_node(patch.before(activation), {.op = fused,

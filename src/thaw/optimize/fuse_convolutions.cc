@@ -75,7 +75,7 @@ class ConvolutionFuser {
                std::optional<std::vector<float>> bias) {
     ir::Graph& graph = *conv.graph();
     changes_.made.push_back({.kind = "fuse " + reader.op_type() + " into " + conv.op_type(),
-                             .place = conv.describe(),
+                             .location = conv.describe(),
                              .replaced = {{conv.op_type() + " and " + reader.op_type(), conv.op_type()}}});
     rewrite::Patch patch(model_, {});
     std::vector<ir::Value*> inputs{conv.input(0), conv.input(1)};
@@ -125,7 +125,7 @@ class ConvolutionFuser {
         all[end * spatial + i] = around[first + 2 + i] + (own.empty() ? 0 : own[end * spatial + i]);
     }
     changes_.made.push_back({.kind = "fuse Pad into Conv",
-                             .place = conv.describe(),
+                             .location = conv.describe(),
                              .replaced = {{"Pad and " + conv.op_type(), conv.op_type()}}});
     rewrite::Patch patch(model_, {});
     conv.remove_attribute("auto_pad");

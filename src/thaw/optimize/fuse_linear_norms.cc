@@ -86,7 +86,7 @@ int fuse_linear_norms(Context& context) {
         listed(ir::Tensor::from_bytes({}, weight.data_type, {static_cast<int64_t>(bias.size())}, std::move(packed)),
                found->old_bias ? found->old_bias->name() : found->norm->input(2)->name());
     context.changes.made.push_back({.kind = "fuse BatchNormalization into MatMul",
-                                    .place = product->describe(),
+                                    .location = product->describe(),
                                     .replaced = {{"MatMul and BatchNormalization", "MatMul and Add"}}});
     patch.emitter().set_origin(rewrite::name_of(*found->norm));
     const ops::Emit at = patch.before(found->norm);

@@ -31,10 +31,10 @@ struct Scaled {
 std::optional<Scaled> scaled_value(const ir::Node& node, const infer::Inference& facts) {
   const bool multiplies = names(node, "Mul"), divides = names(node, "Div");
   if (!multiplies && !divides) return std::nullopt;
-  for (const int place : {1, 0}) {
-    if (place == 0 && divides) break;
-    const auto number = rewrite::number_of(*node.input(place));
-    ir::Value* value = node.input(1 - place);
+  for (const int position : {1, 0}) {
+    if (position == 0 && divides) break;
+    const auto number = rewrite::number_of(*node.input(position));
+    ir::Value* value = node.input(1 - position);
     if (number && *number != 0 && have_same_shape(facts.fact(value), facts.fact(node.output(0))))
       return Scaled{value, divides ? 1 / *number : *number};
   }
@@ -105,7 +105,7 @@ int fuse_products(Context& context) {
     patch.emitter().set_origin(rewrite::name_of(*node));
     context.changes.made.push_back(
         {.kind = "FusedMatMul",
-         .place = node->describe(),
+         .location = node->describe(),
          .replaced = {{std::to_string(product->absorbed.size()) + " nodes", "FusedMatMul"}}});
     const auto made =
         rewrite::emit_node(patch.before(last), {.op = "FusedMatMul",

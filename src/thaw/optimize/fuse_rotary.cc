@@ -126,7 +126,7 @@ class RotaryFuser {
     if (found && write(*node, *found, why)) return true;
     if (!why.empty())
       changes_.left.push_back(
-          {.kind = "rotary", .place = node->describe(), .part = {}, .replaced = {}, .why = std::move(why)});
+          {.kind = "rotary", .location = node->describe(), .part = {}, .replaced = {}, .why = std::move(why)});
     return false;
   }
 
@@ -143,7 +143,7 @@ class RotaryFuser {
     }
     const int64_t width = *found.x.from_back(1).constant();
     changes_.made.push_back({.kind = std::string(kRotary),
-                             .place = node.describe(),
+                             .location = node.describe(),
                              .part = {},
                              .replaced = {{fmt::format("{} of {} places of {} head{}", found.rotary_dim, width,
                                                        found.heads, found.heads == 1 ? "" : "s"),

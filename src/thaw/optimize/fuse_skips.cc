@@ -83,8 +83,8 @@ class SkipFinder {
   std::optional<std::pair<ir::Value*, ir::Value*>> with_bias(const ir::Value* value, const ir::Node& reader) const {
     const ir::Node* add = value->producer();
     if (!is_sum(add) || !is_own(*value, reader)) return std::nullopt;
-    for (const int place : {0, 1}) {
-      ir::Value *x = add->input(1 - place), *bias = add->input(place);
+    for (const int position : {0, 1}) {
+      ir::Value *x = add->input(1 - position), *bias = add->input(position);
       if (is_bias(bias, x) && have_same_shape(facts_.fact(x), facts_.fact(value))) return std::pair(x, bias);
     }
     return std::nullopt;
@@ -113,7 +113,7 @@ void fuse_skip(Context& context, ir::Node& norm, const SkipSum& found, std::stri
   }
   if (!is_read_otherwise) spec.outputs = {true};
   context.changes.made.push_back({.kind = std::string(op),
-                                  .place = norm.describe(),
+                                  .location = norm.describe(),
                                   .replaced = {{"Add and " + norm.op_type(), std::string(op)}}});
   const std::vector<ir::Value*> made = rewrite::emit_node(at, std::move(spec));
   patch.replace(result, made.front());

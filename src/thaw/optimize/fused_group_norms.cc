@@ -71,10 +71,10 @@ bool can_take_shift(const Match& m) {
   return is_filled_with(m["shift"], 0) && lies_along(m.fact("bias"), m.fact("norm"), kChannels);
 }
 
-ir::Value* with_parameter(const Match& m, const Emit& at, size_t place, std::string_view name) {
+ir::Value* with_parameter(const Match& m, const Emit& at, size_t position, std::string_view name) {
   const ir::Node& norm = m.node("norm");
   std::vector<ir::Value*> inputs(norm.inputs().begin(), norm.inputs().end());
-  inputs[place] = as_dims(m[name], m.fact(name), m.fact("norm"), kChannels, at);
+  inputs[position] = as_dims(m[name], m.fact(name), m.fact("norm"), kChannels, at);
   return at.emit(norm.op_type(), std::move(inputs), {norm.attributes().begin(), norm.attributes().end()});
 }
 

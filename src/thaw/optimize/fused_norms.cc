@@ -155,11 +155,11 @@ bool can_take(const Match& m, std::string_view parameter) {
 bool can_take_weight(const Match& m) { return can_take(m, "weight") && is_filled_with(m["ones"], 1); }
 bool can_take_bias(const Match& m) { return can_take(m, "bias"); }
 
-ir::Value* with_operand(const Match& m, const Emit& at, size_t place, std::string_view parameter) {
+ir::Value* with_operand(const Match& m, const Emit& at, size_t position, std::string_view parameter) {
   const ir::Node& norm = m.node("norm");
   std::vector<ir::Value*> inputs(norm.inputs().begin(), norm.inputs().end());
-  inputs.resize(std::max(inputs.size(), place + 1));
-  inputs[place] = as_dims(m[parameter], m.fact(parameter), m.fact("norm"), axes_of_node(m), at);
+  inputs.resize(std::max(inputs.size(), position + 1));
+  inputs[position] = as_dims(m[parameter], m.fact(parameter), m.fact("norm"), axes_of_node(m), at);
   return again(norm, std::move(inputs), at);
 }
 

@@ -35,7 +35,7 @@ int list_constants(Context& context) {
   context.look_again();
   context.changes.made.push_back(
       {.kind = "list constants",
-       .place = "the model",
+       .location = "the model",
        .part = {},
        .replaced = {},
        .why = fmt::format("{} Constant node{} became initializers", count, count == 1 ? "" : "s")});

@@ -17,9 +17,10 @@ ir::Value* rows_taken(const ir::Node& gather, const ir::Node& loop, const ir::Gr
                       const infer::Inference& facts) {
   if (gather.op_type() != "Gather" || !gather.domain().empty() || gather.inputs().size() != 2) return nullptr;
   ir::Value* rows = gather.input(0);
-  const ops::Fact &table = facts.fact(rows), &place = facts.fact(gather.input(1)), &count = facts.fact(loop.input(0));
+  const ops::Fact &table = facts.fact(rows), &position = facts.fact(gather.input(1)),
+                  &count = facts.fact(loop.input(0));
   const int64_t axis = gather.attribute_int("axis", 0);
-  if (rows->graph() == &body || behind_identities(gather.input(1)) != body.inputs()[0] || place.rank() != 0 ||
+  if (rows->graph() == &body || behind_identities(gather.input(1)) != body.inputs()[0] || position.rank() != 0 ||
       table.rank() < 1 || (axis != 0 && axis != -table.rank()))
     return nullptr;
   const bool has_count = count.elements && count.elements->size() == 1;

@@ -175,11 +175,11 @@ int map_rows_at_once(Context& context) {
     Map map(*node, facts, why);
     if (map.find()) {
       context.changes.made.push_back(
-          {.kind = "work on all rows at once", .place = node->describe(), .replaced = {{node->op_type(), "its body"}}});
+          {.kind = "work on all rows at once", .location = node->describe(), .replaced = {{node->op_type(), "its body"}}});
       all.push_back(std::move(map));
     } else if (!why.empty()) {
       context.changes.left.push_back(
-          {.kind = "directml", .place = node->describe(), .part = {}, .replaced = {}, .why = std::move(why)});
+          {.kind = "directml", .location = node->describe(), .part = {}, .replaced = {}, .why = std::move(why)});
     }
   }
   if (all.empty()) return 0;

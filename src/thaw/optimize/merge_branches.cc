@@ -127,14 +127,14 @@ int merge_branches(Context& context) {
       all.push_back(*found);
     } else if (!why.empty()) {
       context.changes.left.push_back(
-          {.kind = "directml", .place = node->describe(), .part = {}, .replaced = {}, .why = why});
+          {.kind = "directml", .location = node->describe(), .part = {}, .replaced = {}, .why = why});
     }
   }
   if (all.empty()) return 0;
   rewrite::edit_as_one(context, [&] {
     for (const Branches& found : all) {
       context.changes.made.push_back(
-          {.kind = "compute both branches", .place = found.node->describe(), .replaced = {{"If", "Where"}}});
+          {.kind = "compute both branches", .location = found.node->describe(), .replaced = {{"If", "Where"}}});
       merge(model, found);
     }
     return static_cast<int>(all.size());

@@ -69,14 +69,16 @@ ir::Value* shape_of_stretch(const Site& s) {
   const auto starts = s.integers(1, "starts"), ends = s.integers(2, "ends");
   const int rank = s.fact(shape->input(0)).rank();
   if (!starts || !ends || starts->size() != 1 || ends->size() != 1 || rank < 0) return nullptr;
-  const auto from_front = [&](int64_t place) { return std::clamp<int64_t>(place < 0 ? place + rank : place, 0, rank); };
+  const auto from_front = [&](int64_t position) {
+    return std::clamp<int64_t>(position < 0 ? position + rank : position, 0, rank);
+  };
   const int64_t start = from_front(starts->front()), end = from_front(ends->front());
   if (start >= end) return nullptr;
   return s.at().emit("Shape", {shape->input(0)}, {{"start", start}, {"end", end}});
 }
 
 // How many of the first places of a shape are read, by constant places from its front; nullopt where others may be.
-std::optional<int64_t> places_read(const Site& s) {
+std::optional<int64_t> positions_read(const Site& s) {
   const ir::Node& shape = s.node();
   if (shape.attribute("end")) {
     const int64_t start = shape.attribute_int("start", 0), end = shape.attribute_int("end", 0);
@@ -88,13 +90,13 @@ std::optional<int64_t> places_read(const Site& s) {
     const bool slices = use.node->domain().empty() && use.node->op_type() == "Slice";
     const bool picks = use.node->domain().empty() && use.node->op_type() == "Gather";
     if ((!slices && !picks) || use.index != 0 || use.node->attribute_int("axis", 0) != 0) return std::nullopt;
-    auto places = s.integers(*use.node, 1, "starts");
-    const auto ends = slices ? s.integers(*use.node, 2, "ends") : places;
-    if (!places || !ends || ends->size() != (slices ? 1 : places->size())) return std::nullopt;
-    places->insert(places->end(), ends->begin(), ends->end());
-    if (std::ranges::any_of(*places, [](int64_t place) { return place < 0; })) return std::nullopt;
-    if (places->empty()) return std::nullopt;
-    most = std::max(most, std::ranges::max(*places) + (slices ? 0 : 1));
+    auto positions = s.integers(*use.node, 1, "starts");
+    const auto ends = slices ? s.integers(*use.node, 2, "ends") : positions;
+    if (!positions || !ends || ends->size() != (slices ? 1 : positions->size())) return std::nullopt;
+    positions->insert(positions->end(), ends->begin(), ends->end());
+    if (std::ranges::any_of(*positions, [](int64_t position) { return position < 0; })) return std::nullopt;
+    if (positions->empty()) return std::nullopt;
+    most = std::max(most, std::ranges::max(*positions) + (slices ? 0 : 1));
   }
   return most;
 }
@@ -119,13 +121,13 @@ const ir::Node* product_before(const Site& s, const ir::Value* value) {
 // Batches, heads and queries are those of the queries, so that the scores need not be kept to tell them.
 ir::Value* shape_of_queries(const Site& s) {
   if (is_read_once(*s.input(0))) return nullptr;
-  const auto places = places_read(s);
-  const ir::Node* product = places ? product_before(s, s.input(0)) : nullptr;
+  const auto positions = positions_read(s);
+  const ir::Node* product = positions ? product_before(s, s.input(0)) : nullptr;
   if (!product) return nullptr;
   ir::Value* queries = product->input(0);
-  if (s.fact(queries).rank() != s.in(0).rank() || *places > s.in(0).rank()) return nullptr;
-  for (int place = 0; place < *places; ++place)
-    if (!dim::same(s.fact(queries).dim(place), s.in(0).dim(place))) return nullptr;
+  if (s.fact(queries).rank() != s.in(0).rank() || *positions > s.in(0).rank()) return nullptr;
+  for (int position = 0; position < *positions; ++position)
+    if (!dim::same(s.fact(queries).dim(position), s.in(0).dim(position))) return nullptr;
   ops::Attributes attributes;
   for (const char* name : {"start", "end"})
     if (s.node().attribute(name)) attributes.push_back({name, s.node().attribute_int(name, 0)});

@@ -147,18 +147,18 @@ class Reordering {
     std::set<int> cared_for;
     for (const AxisLink& link : map_.links) {
       if (link.kind == AxisKind::kContracted || link.kind == AxisKind::kNew) {
-        for (const OperandAxis place : link.kind == AxisKind::kNew ? link.outputs : link.inputs)
-          cared_for.insert(place.axis);
+        for (const OperandAxis position : link.kind == AxisKind::kNew ? link.outputs : link.inputs)
+          cared_for.insert(position.axis);
         continue;
       }
       if (link.inputs.empty() || link.outputs.empty()) return false;
       const int out = link.outputs.front().axis;
-      if (std::ranges::any_of(link.outputs, [&](OperandAxis place) { return place.axis != out; })) return false;
+      if (std::ranges::any_of(link.outputs, [&](OperandAxis position) { return position.axis != out; })) return false;
       if (out_rank_ == rank_) {
-        for (const OperandAxis place : link.inputs)
-          if (place.axis + rank_ - view_.input(place.operand).rank() != out) return false;
+        for (const OperandAxis position : link.inputs)
+          if (position.axis + rank_ - view_.input(position.operand).rank() != out) return false;
       } else {
-        if (link.kind != AxisKind::kKept || link.inputs.size() != 1 || link.outputs.size() != 1) return false;
+        if (link.kind != AxisKind::kPreserved || link.inputs.size() != 1 || link.outputs.size() != 1) return false;
         kept_.emplace_back(link.inputs.front().axis, out);
       }
       if (link.kind == AxisKind::kMixed) cared_for.insert(out);
@@ -206,16 +206,16 @@ class Reordering {
   // Of the axes that are kept, those of the other tensor stand in their own order.
   Order order_of_kept() const {
     std::vector<int64_t> before;
-    std::vector<int> places;  // in the result
+    std::vector<int> positions;  // in the result
     for (const auto& [in, out] : kept_) {
       before.push_back(order_[static_cast<size_t>(in)]);
-      places.push_back(out);
+      positions.push_back(out);
     }
     Order order(static_cast<size_t>(out_rank_));
     for (int axis = 0; axis < out_rank_; ++axis) order[static_cast<size_t>(axis)] = axis;
     for (size_t k = 0; k < before.size(); ++k) {
       const auto at = std::ranges::count_if(before, [&](int64_t other) { return other < before[k]; });
-      order[static_cast<size_t>(places[k])] = places[static_cast<size_t>(at)];
+      order[static_cast<size_t>(positions[k])] = positions[static_cast<size_t>(at)];
     }
     return order;
   }

@@ -35,7 +35,7 @@ int remove_unused(Context& context) {
   const int count = rewrite::remove_unused(context.model);
   if (count > 0)
     context.changes.made.push_back({.kind = "remove what nothing reads",
-                                    .place = "the model",
+                                    .location = "the model",
                                     .part = {},
                                     .replaced = {},
                                     .why = fmt::format("{} node{} went", count, count == 1 ? "" : "s")});
@@ -176,7 +176,7 @@ void settle_weights(Context& context, const OptimizeOptions& options) {
   if (!options.constant_weights && rewrite::count_replaceable(context.model) > 0) return;
   if (const int count = rewrite::make_weights_constants(context.model); count > 0)
     context.changes.made.push_back({.kind = kWeightsSettled,
-                                    .place = "the model",
+                                    .location = "the model",
                                     .part = {},
                                     .replaced = {},
                                     .why = fmt::format("{} became constants", count)});

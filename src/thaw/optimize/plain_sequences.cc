@@ -7,11 +7,11 @@ namespace {
 // The item at a constant place of a sequence that is put together here.
 ir::Value* item(const Site& s) {
   const ir::Node* sequence = s.made_by(0, "SequenceConstruct");
-  const auto place = s.integers(1, "");
-  if (!sequence || !place || place->size() != 1) return nullptr;
+  const auto position = s.integers(1, "");
+  if (!sequence || !position || position->size() != 1) return nullptr;
   const auto items = sequence->inputs();
   const auto count = static_cast<int64_t>(items.size());
-  const int64_t at = place->front() < 0 ? place->front() + count : place->front();
+  const int64_t at = position->front() < 0 ? position->front() + count : position->front();
   return at >= 0 && at < count ? items[static_cast<size_t>(at)] : nullptr;
 }
 
@@ -42,10 +42,10 @@ ir::Value* is_there(const Site& s) {
 }
 
 const Simplification kPlainSequences[] = {
-    {"take an item as it is", {"SequenceAt"}, item},
+    {"read a sequence's item directly", {"SequenceAt"}, item},
     {"join without a sequence", {"ConcatFromSequence"}, concatenated},
     {"count a sequence", {"SequenceLength"}, count},
-    {"take an optional's element as it is", {"OptionalGetElement"}, element},
+    {"read an optional's element directly", {"OptionalGetElement"}, element},
     {"know that an optional is there", {"OptionalHasElement"}, is_there},
 };
 

@@ -66,14 +66,14 @@ ir::Tensor transposed_constant(const ir::Tensor& tensor, const Order& order) {
   const auto bytes = tensor.bytes();
   const auto count = static_cast<size_t>(tensor.num_elements()), size = bytes.size() / count;
   std::vector<std::byte> moved(bytes.size());
-  std::vector<int64_t> place(rank, 0);
+  std::vector<int64_t> position(rank, 0);
   for (size_t to = 0; to < count; ++to) {
     int64_t from = 0;
-    for (size_t axis = 0; axis < rank; ++axis) from += place[axis] * strides[static_cast<size_t>(order[axis])];
+    for (size_t axis = 0; axis < rank; ++axis) from += position[axis] * strides[static_cast<size_t>(order[axis])];
     std::memcpy(moved.data() + to * size, bytes.data() + static_cast<size_t>(from) * size, size);
     for (size_t axis = rank; axis-- > 0;) {
-      if (++place[axis] < dims[axis]) break;
-      place[axis] = 0;
+      if (++position[axis] < dims[axis]) break;
+      position[axis] = 0;
     }
   }
   return ir::Tensor::from_bytes({}, tensor.data_type, std::move(dims), std::move(moved));
@@ -325,7 +325,7 @@ class Pushing {
   void write(const std::vector<Through*>& part) {
     rewrite::Emitter emitter(model_, {});
     changes_.made.push_back({.kind = "move Transposes",
-                             .place = part.front()->node->describe(),
+                             .location = part.front()->node->describe(),
                              .replaced = {{fmt::format("{} Transpose{}", before_, before_ == 1 ? "" : "s"),
                                            after_ == 0 ? "none" : std::to_string(after_)}}});
     for (const Through* through : part) {

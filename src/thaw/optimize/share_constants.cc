@@ -59,7 +59,7 @@ int share_constants_in(ir::Graph& graph, const Constants& keep, rewrite::Changes
       }
       if (!rewrite::can_replace(*value, *first->second)) continue;
       changes.made.push_back({.kind = "store once",
-                              .place = "constant '" + value->name() + "'",
+                              .location = "constant '" + value->name() + "'",
                               .replaced = {{"'" + value->name() + "'", "'" + first->second->name() + "'"}}});
       rewrite::replace_value(*value, *first->second);
       graph.remove_initializer(value);

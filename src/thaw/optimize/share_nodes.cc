@@ -56,7 +56,7 @@ class NodeSharer {
     for (size_t i = 0; i < node.outputs().size(); ++i)
       if (ir::Value* old = node.outputs()[i]; old && old->is_used()) rewrite::replace_value(*old, *first.outputs()[i]);
     changes_.made.push_back({.kind = "compute once",
-                             .place = node.describe(),
+                             .location = node.describe(),
                              .replaced = {{node.op_type(), "what " + first.describe() + " computes"}}});
     node.graph()->remove_node(&node);
     ++count_;

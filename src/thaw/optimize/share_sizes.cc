@@ -37,7 +37,7 @@ int share_sizes_in(const ir::Graph& graph, const infer::Inference& facts, rewrit
       ir::Value*& first = known.try_emplace(key, value).first->second;
       if (first == value || first->producer() == node || !rewrite::can_replace(*value, *first)) continue;
       changes.made.push_back({.kind = "compute a size once",
-                              .place = node->describe(),
+                              .location = node->describe(),
                               .replaced = {{"'" + value->name() + "'", "'" + first->name() + "'"}}});
       rewrite::replace_value(*value, *first);
       ++count;

@@ -65,7 +65,7 @@ class Walk {
       return false;
     }
     context_.changes.made.push_back(
-        {.kind = std::string(one.name), .place = node.describe(), .replaced = {{node.op_type(), text_of(*now)}}});
+        {.kind = std::string(one.name), .location = node.describe(), .replaced = {{node.op_type(), text_of(*now)}}});
     rewrite::replace_value(*node.output(0), *now);
     edit.keep();
     ++applied_;

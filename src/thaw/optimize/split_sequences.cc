@@ -23,10 +23,10 @@ struct Split {
 };
 
 // The place that a reader takes, counted from either end; nullopt where it is computed.
-std::optional<int64_t> place_of(const ir::Node& reader) {
-  const ir::Tensor* place = constant_of(reader.input(1));
-  if (!place || place->num_elements() != 1 || !ir::is_integer(place->data_type)) return std::nullopt;
-  return place->to_int64().front();
+std::optional<int64_t> position_of(const ir::Node& reader) {
+  const ir::Tensor* position = constant_of(reader.input(1));
+  if (!position || position->num_elements() != 1 || !ir::is_integer(position->data_type)) return std::nullopt;
+  return position->to_int64().front();
 }
 
 std::optional<Split> split_at(ir::Node& node, const infer::Inference& facts, const Constants& frozen) {
@@ -94,11 +94,11 @@ class Parts {
  private:
   std::vector<ir::Value*> split_at_once() {
     const auto count = static_cast<int64_t>(sizes_->size());
-    Sizes places;
+    Sizes positions;
     for (const ir::Node* reader : split_.readers) {
-      const auto place = place_of(*reader);
-      if (!place || *place < -count || *place >= count) return {};
-      places.push_back(*place < 0 ? *place + count : *place);
+      const auto position = position_of(*reader);
+      if (!position || *position < -count || *position >= count) return {};
+      positions.push_back(*position < 0 ? *position + count : *position);
     }
     const ops::Emit at = emitter_.before(split_.node);
     const std::vector<ir::Value*> all = rewrite::emit_node(at, {.op = "Split",
@@ -106,7 +106,7 @@ class Parts {
                                                                 .attributes = {{"axis", split_.axis}},
                                                                 .outputs = std::vector<bool>(sizes_->size(), true)});
     std::vector<ir::Value*> parts;
-    for (const int64_t place : places) parts.push_back(all[static_cast<size_t>(place)]);
+    for (const int64_t position : positions) parts.push_back(all[static_cast<size_t>(position)]);
     return parts;
   }
 
@@ -116,21 +116,21 @@ class Parts {
   }
 
   ir::Value* sliced(ir::Node* reader) {
-    auto place = place_of(*reader);
-    if (!place) return nullptr;
+    auto position = position_of(*reader);
+    if (!position) return nullptr;
     if (sizes_) {
       const auto count = static_cast<int64_t>(sizes_->size());
-      if (*place < -count || *place >= count) return nullptr;
-      if (*place < 0) *place += count;
+      if (*position < -count || *position >= count) return nullptr;
+      if (*position < 0) *position += count;
       int64_t begin = 0;
-      for (int64_t i = 0; i < *place; ++i) begin += (*sizes_)[static_cast<size_t>(i)];
-      return cut(reader, begin, begin + (*sizes_)[static_cast<size_t>(*place)]);
+      for (int64_t i = 0; i < *position; ++i) begin += (*sizes_)[static_cast<size_t>(i)];
+      return cut(reader, begin, begin + (*sizes_)[static_cast<size_t>(*position)]);
     }
     constexpr int64_t kFar = int64_t{1} << 30;  // products stay within int64
-    if (*place > kFar || *place < -kFar || *split_.each > kFar) return nullptr;
-    if (*place >= 0) return cut(reader, *place * *split_.each, (*place + 1) * *split_.each);
+    if (*position > kFar || *position < -kFar || *split_.each > kFar) return nullptr;
+    if (*position >= 0) return cut(reader, *position * *split_.each, (*position + 1) * *split_.each);
     if (*split_.each != 1) return nullptr;  // the last may be smaller
-    return cut(reader, *place, *place == -1 ? INT64_MAX : *place + 1);
+    return cut(reader, *position, *position == -1 ? INT64_MAX : *position + 1);
   }
 
   ir::Value* cut(ir::Node* reader, int64_t begin, int64_t end) {
@@ -150,8 +150,8 @@ bool rewrite_split(ir::Model& model, const Split& split, const infer::Inference&
   emitter.set_origin(rewrite::name_of(*split.node));
   const std::vector<ir::Value*> parts = Parts(split, facts, has_frozen, emitter).write();
   if (parts.empty()) return false;
-  changes.made.push_back({.kind = "take parts as they are",
-                          .place = split.node->describe(),
+  changes.made.push_back({.kind = "read parts directly",
+                          .location = split.node->describe(),
                           .replaced = {{"SplitToSequence", parts.front()->producer()->op_type()}}});
   for (size_t i = 0; i < parts.size(); ++i) {
     ir::Node* reader = split.readers[i];

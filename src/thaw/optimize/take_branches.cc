@@ -54,7 +54,7 @@ int take(const std::vector<DecidedIf>& decided, rewrite::Changes& changes) {
     const auto* branch = attribute ? attribute->as<std::shared_ptr<ir::Graph>>() : nullptr;
     if (!branch || !rewrite::can_splice(**branch)) continue;
     changes.made.push_back({.kind = "take the branch that is known",
-                            .place = node->describe(),
+                            .location = node->describe(),
                             .replaced = {{"If", is_true ? "its then_branch" : "its else_branch"}}});
     rewrite::splice(**branch, node, rewrite::name_of(*node));
     rewrite::replace_node(node, (*branch)->outputs());

@@ -177,7 +177,7 @@ int unroll_loops(Context& context) {
     for (const KnownLoop& loop : loops) {
       context.changes.made.push_back(
           {.kind = "unroll a loop",
-           .place = loop.node->describe(),
+           .location = loop.node->describe(),
            .replaced = {
                {"Loop", loop.rounds == 0 ? "what it begins with" : fmt::format("its {} rounds", loop.rounds)}}});
       unroll(context.model, loop);

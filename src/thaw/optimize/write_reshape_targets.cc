@@ -30,7 +30,7 @@ int write_reshape_targets(Context& context) {
       const std::string name = graph.unique_name(node->output(0)->name() + "_shape");
       context.changes.made.push_back(
           {.kind = "write a shape",
-           .place = node->describe(),
+           .location = node->describe(),
            .replaced = {{"a computed shape", fmt::format("[{}]", fmt::join(target, ", "))}}});
       infer::set_constant_target(
           *node, graph.add_initializer(ir::Tensor::from_int64(name, {static_cast<int64_t>(target.size())}, target)));

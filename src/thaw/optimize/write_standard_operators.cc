@@ -68,7 +68,7 @@ class Lowering {
       patch.replace(old, fits ? made[i] : at.emit("Identity", {made[i]}));
     }
     context_.changes.made.push_back({.kind = "write in ONNX's operators",
-                                     .place = node.describe(),
+                                     .location = node.describe(),
                                      .replaced = {{node.op_type(), between(before, node)}}});
     node.graph()->remove_node(&node);
     patch.apply(facts);
@@ -85,7 +85,7 @@ class Lowering {
   }
 
   void leave(const ir::Node& node, const std::string& why) {
-    context_.changes.left.push_back({.kind = kPass, .place = node.describe(), .replaced = {}, .why = why});
+    context_.changes.left.push_back({.kind = kPass, .location = node.describe(), .replaced = {}, .why = why});
   }
 
   Context& context_;
@@ -102,7 +102,7 @@ int write_standard_operators(Context& context) {
   const int domains = rewrite::remove_unused_domains(context.model);
   if (domains > 0)
     context.changes.made.push_back({.kind = "remove imports of domains that nothing is of",
-                                    .place = "the model",
+                                    .location = "the model",
                                     .part = {},
                                     .replaced = {},
                                     .why = fmt::format("{} went", domains)});

@@ -169,14 +169,14 @@ class InputPinner {
     if (given_.contains(input.name()) || !fact.has_rank() || !input.type.shape) return;
     for (int axis = 0; axis < fact.rank(); ++axis) {
       const auto size = dim::evaluate(fact.dim(axis), sizes_);
-      const auto place = static_cast<size_t>(axis);
-      const auto declared = (*input.type.shape)[place].value;
+      const auto location = static_cast<size_t>(axis);
+      const auto declared = (*input.type.shape)[location].value;
       if (!size || declared == size) continue;  // -1 is no number, but any
       changes_.made.push_back({.kind = "pin a size",
-                               .place = input.name(),
+                               .location = input.name(),
                                .part = fmt::format("axis {}", axis),
                                .replaced = {{dim::to_string(fact.dim(axis)), std::to_string(*size)}}});
-      input.set_dim(place, {.value = size, .param = {}, .denotation = (*input.type.shape)[place].denotation});
+      input.set_dim(location, {.value = size, .param = {}, .denotation = (*input.type.shape)[location].denotation});
     }
   }
 
@@ -184,7 +184,7 @@ class InputPinner {
     ir::Value& input = input_of(name);
     changes_.made.push_back(
         {.kind = "pin an input",
-         .place = name,
+         .location = name,
          .replaced = {{"the input", fmt::format("a constant of {} elements", array.num_elements())}}});
     const std::vector<std::byte>& bytes = array.bytes;
     graph_.replace_initializer(&input, ir::Tensor::from_bytes(name, array.dtype, array.dims, bytes));

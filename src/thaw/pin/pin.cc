@@ -34,7 +34,7 @@ void write_known_numbers(rewrite::PassContext& context) {
   patch.apply();
   if (count > 0)
     context.changes.made.push_back({.kind = "write what sizes come to",
-                                    .place = "the model",
+                                    .location = "the model",
                                     .why = fmt::format("{} tensor{} of sizes", count, count == 1 ? "" : "s")});
 }
 

@@ -74,7 +74,7 @@ std::vector<Change> already_in(const ir::Model& model, const infer::Inference& f
                     : codes == to;
     const auto add = [&](std::vector<Change>& to_list, std::string why) {
       to_list.push_back({.kind = std::string(name_of(to)),
-                         .place = rewrite::name_of(node),
+                         .location = rewrite::name_of(node),
                          .part = {},
                          .replaced = {},
                          .nodes = 0,

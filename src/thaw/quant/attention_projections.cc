@@ -72,7 +72,7 @@ std::vector<std::vector<const ir::Node*>> attention_projections(const ir::Model&
   std::vector<std::vector<const ir::Node*>> found;
   for (auto& [key, nodes] : groups) {
     if (nodes.size() < 2) continue;
-    std::ranges::sort(nodes, {}, [](const ir::Node* node) { return ir::Graph::place_of(node); });
+    std::ranges::sort(nodes, {}, [](const ir::Node* node) { return ir::Graph::position_of(node); });
     found.push_back(std::move(nodes));
   }
   return found;

@@ -48,7 +48,7 @@ std::vector<std::string> in_16_bits(const ir::Model& model, const PrecisionOptio
   ConvertReport report;
   convert(*copy, {.precision = precision, .optimize = false, .check = false}, samples, report);
   std::unordered_set<std::string> changed;
-  for (const Change& change : report.changed) changed.insert(change.place);
+  for (const Change& change : report.changed) changed.insert(change.location);
   std::vector<std::string> names;
   for (const ir::Node* node : model.graph->nodes()) {
     const ops::Operator* op = ops::registry().find(*node);

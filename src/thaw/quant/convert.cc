@@ -85,8 +85,8 @@ void raise_opset_for_int8(ir::Model& model, const ConvertOptions& options) {
 // What the passes of `convert` work on.
 struct Conversion : rewrite::PassContext {
   Conversion(ir::Model& changed, const ConvertOptions& how, const Precisions& chosen, const Samples* data,
-             std::vector<std::string>& told)
-      : PassContext(changed), options(how), precisions(chosen), samples(data), warnings(told) {}
+             std::vector<std::string>& reported)
+      : PassContext(changed), options(how), precisions(chosen), samples(data), warnings(reported) {}
 
   void add(rewrite::Changes more) {
     std::ranges::move(more.made, std::back_inserter(changes.made));
@@ -160,7 +160,8 @@ int convert_to_half(Conversion& context) {
   half.seen_decides = !samples || !samples->are_drawn();
   rewrite::PassContext own(context.model);
   const int count = to_half(own, half, context.warnings);
-  std::erase_if(own.changes.left, [&](const Change& change) { return !context.left_for_half.contains(change.place); });
+  std::erase_if(own.changes.left,
+                [&](const Change& change) { return !context.left_for_half.contains(change.location); });
   context.add(std::move(own.changes));
   return count;
 }

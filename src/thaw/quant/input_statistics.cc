@@ -20,19 +20,19 @@ void require_finite(const std::string& name, std::span<const float> numbers, con
                                             .next = "--keep leaves its readers unchanged"});
 }
 
-void add_array(const ValueLocation& place, const Array& array, const std::string& sample, bool with_products,
+void add_array(const ValueLocation& position, const Array& array, const std::string& sample, bool with_products,
                InputStatistics& all) {
   const int64_t width = array.dims.empty() ? 1 : array.dims.back();
-  if (place.graph != 0 && array.num_elements() == 0) return;  // its branch was not taken
-  auto [at, fresh] = all.try_emplace(place, width, with_products);
+  if (position.graph != 0 && array.num_elements() == 0) return;  // its branch was not taken
+  auto [at, fresh] = all.try_emplace(position, width, with_products);
   if (at->second.k() != width)
     throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("'{}' is {} wide on one sample and {} on another",
-                                                                  place.name, at->second.k(), width),
+                                                                  position.name, at->second.k(), width),
                                               .where = "calibration",
                                               .expected = "activations of one width"});
   if (width == 0) return;
   for_rows(array, width, [&](std::span<const float> rows) {
-    require_finite(place.name, rows, sample);
+    require_finite(position.name, rows, sample);
     at->second.add(rows);
   });
 }
@@ -40,19 +40,19 @@ void add_array(const ValueLocation& place, const Array& array, const std::string
 // Bytes of products that are remembered; sums alone are small.
 constexpr uint64_t kMostRemembered = uint64_t{1} << 29;
 
-InputStatistics statistics_over(const ir::Model& model, const std::vector<ValueLocation>& places, bool with_products,
+InputStatistics statistics_over(const ir::Model& model, const std::vector<ValueLocation>& positions, bool with_products,
                                 const Samples& samples) {
   MeasuredModel measured(model);
   std::vector<ValueLocation> computed, fed;
   std::vector<InnerValue> values;
-  for (const ValueLocation& place : places) {
-    ir::Value* value = measured.value(place);
-    if (place.graph == 0 && measured.is_fed(place.name)) {
-      fed.push_back(place);
-    } else if (value && (place.graph != 0 || !value->is_input())) {
-      computed.push_back(place);
+  for (const ValueLocation& position : positions) {
+    ir::Value* value = measured.value(position);
+    if (position.graph == 0 && measured.is_fed(position.name)) {
+      fed.push_back(position);
+    } else if (value && (position.graph != 0 || !value->is_input())) {
+      computed.push_back(position);
       // Branches give what has as many axes as the others have.
-      values.push_back({place.graph == 0 ? value : measured.rows(value), OfRuns::kRows});
+      values.push_back({position.graph == 0 ? value : measured.rows(value), OfRuns::kRows});
     }
   }
   std::vector<std::string> wanted;
@@ -64,41 +64,42 @@ InputStatistics statistics_over(const ir::Model& model, const std::vector<ValueL
     const Arrays results = wanted.empty() ? Arrays() : measured.run(feeds, wanted);
     for (size_t k = 0; k < wanted.size(); ++k)
       add_array(computed[k], results.at(wanted[k]), samples.name(i), with_products, all);
-    for (const ValueLocation& place : fed) add_array(place, feeds.at(place.name), samples.name(i), with_products, all);
-    for (auto& [place, statistics] : all) statistics.end_sample();
+    for (const ValueLocation& position : fed)
+      add_array(position, feeds.at(position.name), samples.name(i), with_products, all);
+    for (auto& [position, statistics] : all) statistics.end_sample();
   }
-  for (auto& [place, statistics] : all) statistics.finish();
+  for (auto& [position, statistics] : all) statistics.finish();
   return all;
 }
 
-std::string key_of_input(const ValueLocation& place, bool with_products) {
-  return fmt::format("{} {} {}", with_products ? "products" : "sums", place.graph, place.name);
+std::string key_of_input(const ValueLocation& position, bool with_products) {
+  return fmt::format("{} {} {}", with_products ? "products" : "sums", position.graph, position.name);
 }
 
 }  // namespace
 
-InputStatistics input_statistics(const ir::Model& model, const std::vector<ValueLocation>& places, bool with_products,
-                                 const Samples& samples) {
+InputStatistics input_statistics(const ir::Model& model, const std::vector<ValueLocation>& positions,
+                                 bool with_products, const Samples& samples) {
   Remembered* known = samples.remembered();
-  if (!known) return statistics_over(model, places, with_products, samples);
+  if (!known) return statistics_over(model, positions, with_products, samples);
   InputStatistics all;
   std::vector<ValueLocation> open;
-  for (const ValueLocation& place : places) {
-    const auto at = known->find(key_of_input(place, with_products));
+  for (const ValueLocation& position : positions) {
+    const auto at = known->find(key_of_input(position, with_products));
     if (at == known->end()) {
-      open.push_back(place);
+      open.push_back(position);
     } else if (at->second.has_value()) {
-      all.emplace(place, std::any_cast<const blocks::ColumnStatistics&>(at->second));
+      all.emplace(position, std::any_cast<const blocks::ColumnStatistics&>(at->second));
     }
   }
   if (open.empty()) return all;
   InputStatistics found = statistics_over(model, open, with_products, samples);
   uint64_t bytes = 0;
-  for (const auto& [place, statistics] : found) bytes += statistics.products.size() * sizeof(float);
+  for (const auto& [position, statistics] : found) bytes += statistics.products.size() * sizeof(float);
   if (bytes <= kMostRemembered)
-    for (const ValueLocation& place : open) {
-      const auto at = found.find(place);
-      known->emplace(key_of_input(place, with_products), at == found.end() ? std::any() : std::any(at->second));
+    for (const ValueLocation& position : open) {
+      const auto at = found.find(position);
+      known->emplace(key_of_input(position, with_products), at == found.end() ? std::any() : std::any(at->second));
     }
   all.merge(found);
   return all;

@@ -9,7 +9,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/suggest.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/quant/attention_projections.h"
 #include "thaw/quant/inner_nodes.h"
 #include "thaw/rewrite/splice.h"
@@ -60,7 +60,7 @@ int bits_of(NumberFormat format) {
 }
 
 void for_precisions(const ConvertOptions& options,
-                    const std::function<void(const PrecisionOptions&, const std::string& place)>& each) {
+                    const std::function<void(const PrecisionOptions&, const std::string& position)>& each) {
   each(options.precision, {});
   for (const PlannedNode& node : options.plan) each(node.precision, fmt::format("the plan for '{}'", node.name));
 }
@@ -136,7 +136,7 @@ Precisions::Precisions(const ir::Model& before, const ir::Model& model, const Co
       if (met.contains(node.name)) continue;
       if (!names.contains(node.name)) refuse_name(node.name, names);
       left.push_back({.kind = std::string(name_of(node.precision.to)),
-                      .place = node.name,
+                      .location = node.name,
                       .part = {},
                       .replaced = {},
                       .nodes = 0,
@@ -170,7 +170,7 @@ void Precisions::join_projections(const ir::Model& model, std::vector<Change>& l
       if (own->to == widest->to) continue;
       left.push_back(
           {.kind = std::string(name_of(own->to)),
-           .place = rewrite::name_of(*node),
+           .location = rewrite::name_of(*node),
            .part = {},
            .replaced = {},
            .nodes = 0,

@@ -160,11 +160,11 @@ std::string to_json(const BatchReport& report) {
 }
 
 std::string to_html(const BatchReport& report) {
-  HtmlPage page(fmt::format("thaw batch: {}", report.output));
+  HtmlPage page(fmt::format("thaw batch: {}", report.output.empty() ? report.model : report.output));
   page.verdict(!report.accepted()   ? Outcome::kBad
                : !report.is_checked ? Outcome::kOpen
                                     : Outcome::kGood,
-               report.accepted() ? "written" : "not written", batch_sentence(report));
+               report::word_of_result(report.accepted(), report.files), batch_sentence(report));
   add_batched_ports(page, report);
   add_batched_nodes(page, report);
   page.heading("Checked");

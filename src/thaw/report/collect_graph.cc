@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "thaw/infer/cost.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/ir/graph/schema.h"
 #include "thaw/report/attribute_text.h"
 #include "thaw/report/dim_text.h"
@@ -119,7 +119,7 @@ class Collector {
       todo_.pop_front();
       add_graph(next);
     }
-    place_in_modules();
+    location_in_modules();
     data_.assumed = now_.assumed_text();
     if (left_out_ > 0)
       data_.limits.push_back(fmt::format("The last {} are left out, as the page would be too large with them.",
@@ -257,11 +257,11 @@ class Collector {
       return;
     }
     const int id = static_cast<int>(data_.nodes.size());
-    const std::string name = ir::place_of(node).node;
+    const std::string name = ir::location_of(node).node;
     GraphData::Node made;
     made.op = data_.text(ir::operator_name(node));
     name_operands(made.op, node, side(which).model());
-    place(node, name, root, made);
+    location(node, name, root, made);
     for (const ir::Value* input : node.inputs()) made.inputs.push_back(value_id(input, which));
     for (const ir::Value* output : node.outputs()) made.outputs.push_back(value_id(output, which));
     shorten_names(name, made.outputs);
@@ -276,7 +276,7 @@ class Collector {
     data_.nodes.push_back(std::move(made));
   }
 
-  void place(const ir::Node& node, const std::string& name, int root, GraphData::Node& made) {
+  void location(const ir::Node& node, const std::string& name, int root, GraphData::Node& made) {
     const std::string noted = noted_module(node);
     made.is_whole = !noted.empty();
     std::vector<std::string_view> parts = name_parts(made.is_whole ? noted : name);
@@ -381,8 +381,8 @@ class Collector {
   }
 
   // Nodes and graphs by the modules that are left of those that their names tell, and what these cost.
-  void place_in_modules() {
-    auto [modules, now] = tree_.joined();
+  void location_in_modules() {
+    auto [modules, now] = tree_.merged();
     for (GraphData::Node& node : data_.nodes) node.module = now[static_cast<size_t>(node.module)];
     for (GraphData::Graph& graph : data_.graphs) graph.module = now[static_cast<size_t>(graph.module)];
     std::vector<infer::Cost> sums(modules.size(), {0, 0});

@@ -207,12 +207,12 @@ std::string to_json(const ConvertReport& report) {
 }
 
 std::string to_html(const ConvertReport& report) {
-  HtmlPage page(fmt::format("thaw convert: {}", report.output));
-  const bool is_written = !report.files.empty(), is_compared = !report.comparisons.empty();
-  page.verdict(!is_written   ? Outcome::kBad
-               : is_compared ? Outcome::kGood
-                             : Outcome::kOpen,
-               is_written ? "written" : "not written",
+  HtmlPage page(fmt::format("thaw convert: {}", report.output.empty() ? report.model : report.output));
+  const bool is_compared = !report.comparisons.empty();
+  page.verdict(!report.accepted() ? Outcome::kBad
+               : is_compared      ? Outcome::kGood
+                                  : Outcome::kOpen,
+               report::word_of_result(report.accepted(), report.files),
                fmt::format("{} converted to fewer bits{}.", report.model,
                            is_compared ? "" : ", not compared with the original"));
   report::add_sentences(page, "Failures", report.failures);

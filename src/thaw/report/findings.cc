@@ -32,13 +32,13 @@ bool names(const std::string& message, const std::string& name) {
 }
 
 // Where a finding is, without what its message names already.
-std::string unnamed_place(const Finding& finding) {
-  Place place = finding.where;
-  if (place.empty()) return describe(place);
-  if (names(finding.message, place.tensor)) place.tensor.clear();
-  if (names(finding.message, place.node)) place.node.clear();
-  if (place.node.empty()) place.op.clear();
-  return place.empty() ? std::string() : describe(place);
+std::string unnamed_location(const Finding& finding) {
+  Location location = finding.where;
+  if (location.empty()) return describe(location);
+  if (names(finding.message, location.tensor)) location.tensor.clear();
+  if (names(finding.message, location.node)) location.node.clear();
+  if (location.node.empty()) location.op.clear();
+  return location.empty() ? std::string() : describe(location);
 }
 
 // What is alike in findings that differ in their place alone.
@@ -59,17 +59,17 @@ std::string pattern_of(const Finding& finding) {
 }
 
 // "×9: '446', '466', …": the places of findings that are alike, the first among them.
-std::string places_text(std::span<const Finding> findings, std::span<const size_t> group, bool all) {
-  constexpr size_t kMostPlaces = 6;
+std::string locations_text(std::span<const Finding> findings, std::span<const size_t> group, bool all) {
+  constexpr size_t kMostLocations = 6;
   const std::string& node = findings[group.front()].where.node;
   const bool is_one_node = std::ranges::all_of(group, [&](size_t i) { return findings[i].where.node == node; });
-  const auto name_of = [&](const Place& place) {
-    const std::string& name = is_one_node ? place.tensor : place.node;
-    return name.empty() ? describe(place) : "'" + printable(name) + "'";
+  const auto name_of = [&](const Location& location) {
+    const std::string& name = is_one_node ? location.tensor : location.node;
+    return name.empty() ? describe(location) : "'" + printable(name) + "'";
   };
   std::string text = fmt::format("×{}: ", group.size());
   for (size_t i = 0; i < group.size(); ++i) {
-    if (!all && i == kMostPlaces) return text + ", …";
+    if (!all && i == kMostLocations) return text + ", …";
     text += (i == 0 ? "" : ", ") + name_of(findings[group[i]].where);
   }
   return text;
@@ -78,12 +78,12 @@ std::string places_text(std::span<const Finding> findings, std::span<const size_
 void add_finding(std::string& text, std::span<const Finding> findings, std::span<const size_t> group,
                  const Style& style, bool all, bool with_fix) {
   const Finding& finding = findings[group.front()];
-  const std::string place = unnamed_place(finding);
-  text += fmt::format("  {}{}{}\n", place, place.empty() ? "" : ": ", printable(finding.message));
+  const std::string location = unnamed_location(finding);
+  text += fmt::format("  {}{}{}\n", location, location.empty() ? "" : ": ", printable(finding.message));
   const auto line = [&](std::string_view name, std::string_view body) {
     text += "    " + style(Style::Look::kDim, fmt::format("{}:", name)) + " " + printable(body) + "\n";
   };
-  if (group.size() > 1) text += "    " + places_text(findings, group, all) + "\n";
+  if (group.size() > 1) text += "    " + locations_text(findings, group, all) + "\n";
   if (!finding.source.empty()) line("comes from", finding.source);
   for (const auto& [name, body] : finding.details) line(printable(name), body);
   const size_t related = all ? finding.related.size() : std::min(finding.related.size(), kMostRelated);
@@ -155,19 +155,19 @@ std::string describe(const FindingCounts& counts) {
 
 bool worth_failing(const FindingCounts& counts) { return counts.errors + counts.warnings > 0; }
 
-std::string describe(const Place& place) {
+std::string describe(const Location& location) {
   std::string text;
-  if (!place.node.empty()) {
-    text = fmt::format("{} '{}'", place.op.empty() ? "node" : place.op, place.node);
+  if (!location.node.empty()) {
+    text = fmt::format("{} '{}'", location.op.empty() ? "node" : location.op, location.node);
   } else {
-    text = place.op;
+    text = location.op;
   }
-  if (!place.tensor.empty()) text += fmt::format("{}tensor '{}'", text.empty() ? "" : ", ", place.tensor);
-  if (!place.graph.empty()) text += fmt::format("{}in {}", text.empty() ? "" : ", ", place.graph);
+  if (!location.tensor.empty()) text += fmt::format("{}tensor '{}'", text.empty() ? "" : ", ", location.tensor);
+  if (!location.graph.empty()) text += fmt::format("{}in {}", text.empty() ? "" : ", ", location.graph);
   return text.empty() ? "the model" : printable(text);
 }
 
-std::vector<std::string> told(const CheckSettings& settings) {
+std::vector<std::string> reported(const CheckSettings& settings) {
   std::vector<std::string> sentences;
   if (!settings.applied.empty())
     sentences.push_back(fmt::format("settings of {}: {}", settings.file, fmt::join(settings.applied, ", ")));

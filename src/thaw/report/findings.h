@@ -32,7 +32,7 @@ std::string describe(const FindingCounts& counts);
 bool worth_failing(const FindingCounts& counts);
 
 // "Resize 'Resize_119', tensor '401'"; "the model" for an empty place. One printable line.
-std::string describe(const Place& place);
+std::string describe(const Location& location);
 
 std::string findings_text(std::string_view model, std::span<const Finding> findings, const Style& style,
                           size_t most_per_rule = std::numeric_limits<size_t>::max());
@@ -57,7 +57,7 @@ std::string findings_sarif(std::span<const CheckedModel> models, const CheckSett
 std::string findings_github(std::span<const CheckedModel> models, const CheckSettings& settings = {});
 
 // What a file of settings had a say in, a sentence each; none where there was none.
-std::vector<std::string> told(const CheckSettings& settings);
+std::vector<std::string> reported(const CheckSettings& settings);
 // How many findings of each rule, and in words: "THAW004 ×3, THAW010 ×1".
 std::map<std::string_view, size_t> counts_by_rule(std::span<const Finding> findings);
 std::string by_rule(std::span<const Finding> findings);

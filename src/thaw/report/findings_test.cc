@@ -57,7 +57,7 @@ TEST(Findings, TextCutsALongListAndSaysSo) {
   EXPECT_THAT(text, HasSubstr("2 errors, 1 note"));
 }
 
-TEST(Findings, TextCutsALongListOfPlacesToo) {
+TEST(Findings, TextCutsALongListOfLocationsToo) {
   std::vector<Finding> one = {examples()[1]};
   one[0].related.resize(9, one[0].related[0]);
   EXPECT_THAT(findings_text("m.onnx", one, Style(), 5), HasSubstr("also: 3 more places (--all prints them)"));
@@ -107,7 +107,7 @@ TEST(Sarif, HasWhatTheStandardRequires) {
   EXPECT_EQ(run["results"][2]["level"], "note");
 }
 
-TEST(Sarif, FingerprintsTellPlacesApartAndStayFromRunToRun) {
+TEST(Sarif, FingerprintsTellLocationsApartAndStayFromRunToRun) {
   std::vector<Finding> findings = examples();
   const auto prints = [](const std::vector<Finding>& list) {
     std::vector<std::string> out;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/report/collect_graph.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/findings.h"
@@ -92,7 +92,7 @@ void add_findings(HtmlPage& page, const std::vector<Finding>& findings) {
 void add_problems(HtmlPage& page, const Inspection& seen) {
   Rows rows;
   for (const infer::Problem& problem : seen.result.problems())
-    rows.push_back({HtmlCell::code(describe(ir::place_of(*problem.node))), HtmlCell::text(problem.message)});
+    rows.push_back({HtmlCell::code(describe(ir::location_of(*problem.node))), HtmlCell::text(problem.message)});
   add_table(page, "Nodes that cannot run", {"where", "why"}, std::move(rows));
 }
 

@@ -79,7 +79,7 @@ HtmlCell HtmlCell::text(std::string_view text) { return HtmlCell(html_text(text)
 HtmlCell HtmlCell::code(std::string_view text) { return HtmlCell(fmt::format("<code>{}</code>", html_text(text))); }
 
 HtmlCell HtmlCell::number(double number) {
-  if (!std::isfinite(number)) return HtmlCell("cannot be told", /*is_number=*/true);
+  if (!std::isfinite(number)) return HtmlCell("not finite", /*is_number=*/true);
   return HtmlCell(fmt::format("<data value=\"{}\">{:.3g}</data>", number, number), /*is_number=*/true);
 }
 

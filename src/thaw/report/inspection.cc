@@ -8,7 +8,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/infer/size_names.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/report/dim_text.h"
 
 namespace thaw::report {

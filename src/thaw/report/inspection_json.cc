@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/inspection.h"
 #include "thaw/report/inspection_cost.h"
@@ -181,7 +181,7 @@ class InspectionJson {
     json_.member_array("problems");
     for (const infer::Problem& problem : seen_.result.problems()) {
       json_.begin_object(kLine);
-      write_location(json_, ir::place_of(*problem.node));
+      write_location(json_, ir::location_of(*problem.node));
       json_.member("message", problem.message);
       json_.end_object();
     }
@@ -189,7 +189,7 @@ class InspectionJson {
     json_.member_array("obligations");
     for (const ops::Obligation& obligation : seen_.result.obligations()) {
       json_.begin_object(kLine);
-      write_location(json_, ir::place_of(*obligation.node));
+      write_location(json_, ir::location_of(*obligation.node));
       json_.member("kind", kind_of(obligation));
       json_.key("a");
       dims_.write(json_, obligation.a);

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/inspection.h"
@@ -146,7 +146,7 @@ class InspectionText {
     if (problems.empty()) return;
     heading("Problems");
     for (size_t i = 0; i < std::min(problems.size(), kMostListed); ++i) {
-      text_ += "  " + style_(Style::Look::kRed, describe(ir::place_of(*problems[i].node))) + ": " +
+      text_ += "  " + style_(Style::Look::kRed, describe(ir::location_of(*problems[i].node))) + ": " +
                printable(problems[i].message) + "\n";
     }
     more(problems.size() - std::min(problems.size(), kMostListed));
@@ -176,7 +176,7 @@ class InspectionText {
     Table table(72);
     for (size_t i = 0; i < std::min(conditions.size(), kMostListed); ++i) {
       const Condition& condition = conditions[i];
-      std::string where = describe(ir::place_of(*condition.first->node));
+      std::string where = describe(ir::location_of(*condition.first->node));
       if (condition.nodes > 1) where += fmt::format(" and {} more", condition.nodes - 1);
       table.add({condition.text, fmt::format("{} ({})", where, condition.first->what)});
     }

@@ -68,7 +68,7 @@ TEST(JsonWriter, ReplacesBytesThatAreNoText) {
 }
 
 // Bytes are looked at eight at a time: each one, wherever it stands, as JSON's own rules have it.
-TEST(JsonWriter, QuotesEachByteAtEachPlace) {
+TEST(JsonWriter, QuotesEachByteAtEachLocation) {
   for (size_t size = 1; size <= 27; ++size) {
     for (size_t at = 0; at < size; ++at) {
       for (int c = 0; c < 0x80; ++c) {

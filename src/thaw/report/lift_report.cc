@@ -164,9 +164,10 @@ std::string to_json(const LiftReport& report) {
 }
 
 std::string to_html(const LiftReport& report) {
-  HtmlPage page(fmt::format("thaw lift: {}", report.output));
-  page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad, report.accepted() ? "written" : "not written",
-               lift_sentence(report));
+  HtmlPage page(fmt::format(
+      "thaw lift: {}", report.output.empty() && !report.traces.empty() ? report.traces.front().trace : report.output));
+  page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad,
+               report::word_of_result(report.accepted(), report.files), lift_sentence(report));
   report::add_as_written(page, report.load_check);
   add_lifted_traces(page, report);
   add_lifted_sizes(page, report);
@@ -180,7 +181,7 @@ std::string to_html(const LiftReport& report) {
     page.sentence(
         "What may help: values of integer inputs (--trace-values), an input that the exporter removed "
         "(--add-input), a trace "
-        "at another size. --keep-static leaves a constant as it is in the first trace.");
+        "at another size. --keep-static keeps the value of the first trace.");
     add_solved(page, report, "why", report.unexplained);
   }
   if (!report.lifted.empty()) {

@@ -78,7 +78,7 @@ std::string as_written_text(const LoadCheck& load_check) {
 }
 
 void add_as_written(HtmlPage& page, const LoadCheck& load_check) {
-  page.sentence(fmt::format("Loaded and run in ONNX Runtime: {}{}{}.", word_of(load_check.status),
+  page.sentence(fmt::format("ONNX Runtime: {}{}{}.", word_of(load_check.status),
                             load_check.message.empty() ? "" : "; ", load_check.message));
 }
 
@@ -106,12 +106,12 @@ std::string range_text(const run::Summary& summary) {
   return summary.lowest ? fmt::format("  min {:.6g}  max {:.6g}", *summary.lowest, *summary.highest) : std::string();
 }
 
-void write_location(JsonWriter& json, const Place& place) {
+void write_location(JsonWriter& json, const Location& location) {
   json.member_object("location", JsonWriter::Layout::kLine);
-  json.optional_member("node", place.node);
-  json.optional_member("op", place.op);
-  json.optional_member("tensor", place.tensor);
-  json.optional_member("graph", place.graph);
+  json.optional_member("node", location.node);
+  json.optional_member("op", location.op);
+  json.optional_member("tensor", location.tensor);
+  json.optional_member("graph", location.graph);
   json.end_object();
 }
 

@@ -49,7 +49,7 @@ void write_array_type(JsonWriter& json, std::string_view name, const Array& arra
 void write_range(JsonWriter& json, const run::Summary& summary);
 std::string range_text(const run::Summary& summary);
 // "location", with what is known of it.
-void write_location(JsonWriter& json, const Place& place);
+void write_location(JsonWriter& json, const Location& location);
 // "error", with its code and parts.
 void write_error(JsonWriter& json, const Error& error);
 

@@ -9,7 +9,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/report/attribute_text.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/findings.h"
@@ -22,9 +22,9 @@ namespace thaw::report {
 namespace {
 
 std::string node_name(const ir::Node& node, const std::string& path) {
-  Place place = ir::place_of(node);
-  place.graph = path;
-  return describe(place);
+  Location location = ir::location_of(node);
+  location.graph = path;
+  return describe(location);
 }
 
 std::string value_name(const ir::Value* value) {

@@ -52,9 +52,9 @@ TEST(ModuleNames, NotesTellTheModule) {
 
 RC_GTEST_PROP(ModuleNames, ThePartsTogetherAreTheName, ()) {
   const auto name = *rc::gen::container<std::string>(rc::gen::element('/', '.', 'a', '7'));
-  std::string joined;
-  for (const std::string_view part : name_parts(name)) joined += part;
-  RC_ASSERT(joined == name);
+  std::string merged;
+  for (const std::string_view part : name_parts(name)) merged += part;
+  RC_ASSERT(merged == name);
 }
 
 }  // namespace

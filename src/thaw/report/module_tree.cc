@@ -20,7 +20,7 @@ int ModuleTree::inside(int around, std::string_view part) {
   return at->second;
 }
 
-std::pair<std::vector<GraphData::Module>, std::vector<int>> ModuleTree::joined() const {
+std::pair<std::vector<GraphData::Module>, std::vector<int>> ModuleTree::merged() const {
   std::vector<GraphData::Module> modules;
   std::vector<int> now(modules_.size());
   for (size_t i = 0; i < modules_.size(); ++i) {

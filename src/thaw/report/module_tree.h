@@ -21,7 +21,7 @@ class ModuleTree {
 
   // The modules, where one that holds nothing but another module is one with it: parents stand before what is in them.
   // Second: what each that add_root() or inside() gave is now.
-  std::pair<std::vector<GraphData::Module>, std::vector<int>> joined() const;
+  std::pair<std::vector<GraphData::Module>, std::vector<int>> merged() const;
 
  private:
   struct Counts {

@@ -15,7 +15,7 @@ TEST(ModuleTree, AModuleOfOneModuleIsOneWithIt) {
   EXPECT_EQ(tree.inside(layers, "/1"), second);
   tree.add_node(first);
   tree.add_node(second);
-  const auto [modules, now] = tree.joined();
+  const auto [modules, now] = tree.merged();
   ASSERT_EQ(modules.size(), 3);
   EXPECT_EQ(modules[0].name, "/model/layers");
   EXPECT_EQ(modules[1].name, "/0");
@@ -28,7 +28,7 @@ TEST(ModuleTree, AModuleWithANodeOfItsOwnStays) {
   const int root = tree.add_root(), inner = tree.inside(root, "a"), other = tree.add_root();
   tree.add_node(root);
   tree.add_node(inner);
-  const auto [modules, now] = tree.joined();
+  const auto [modules, now] = tree.merged();
   ASSERT_EQ(modules.size(), 3);
   EXPECT_EQ(modules[1].parent, 0);
   EXPECT_EQ(modules[static_cast<size_t>(now[static_cast<size_t>(other)])].parent, -1);

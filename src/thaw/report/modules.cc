@@ -7,7 +7,7 @@
 
 #include "thaw/dim/expr/scope.h"
 #include "thaw/infer/infer.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/module_names.h"
@@ -40,7 +40,7 @@ void sum_up_modules(const ir::Model& model, CheckReport& report) {
   std::vector<const ir::Value*> last;  // of each module
   std::unordered_map<std::string, size_t> known;
   for (const ir::Node* node : model.graph->nodes()) {
-    const std::string name = ir::place_of(*node).node;  // as findings name it
+    const std::string name = ir::location_of(*node).node;  // as findings name it
     const auto [at, is_new] = known.try_emplace(module_of(name), modules.size());
     if (is_new) {
       modules.push_back({.name = at->first, .output = {}, .findings = {}});

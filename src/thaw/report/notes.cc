@@ -63,7 +63,7 @@ void write_changes(JsonWriter& json, std::string_view name, const std::vector<Ch
   for (const Change& change : changes) {
     json.begin_object();
     json.member("pass", change.kind);
-    json.member("where", change.place);
+    json.member("where", change.location);
     json.member("message", change.message());
     json.end_object();
   }
@@ -103,13 +103,13 @@ std::string groups_text(std::string_view heading, const std::vector<NoteView>& n
 }
 
 void add_notes(HtmlPage& page, std::string_view heading, const std::vector<NoteView>& notes,
-               const std::string& places) {
+               const std::string& locations) {
   if (notes.empty()) return;
   std::vector<std::vector<HtmlCell>> rows;
   for (const NoteGroup& group : grouped_notes(notes))
     rows.push_back({HtmlCell::text(group.message), HtmlCell::count(group.where.size()), HtmlCell::list(group.where)});
   page.heading(heading);
-  page.table({"what", places, "where"}, rows);
+  page.table({"what", locations, "where"}, rows);
 }
 
 void add_sentences(HtmlPage& page, std::string_view heading, const std::vector<std::string>& sentences) {
@@ -121,7 +121,7 @@ void add_sentences(HtmlPage& page, std::string_view heading, const std::vector<s
 std::vector<NoteView> views(const std::vector<Change>& changes) {
   std::vector<NoteView> result;
   for (const Change& change : changes)
-    result.push_back({.code = change.kind, .where = change.place, .message = change.message(), .at = {}});
+    result.push_back({.code = change.kind, .where = change.location, .message = change.message(), .at = {}});
   return result;
 }
 
@@ -129,7 +129,7 @@ std::vector<NoteView> reasons(const std::vector<Change>& changes) {
   std::vector<NoteView> result;
   for (const Change& change : changes)
     result.push_back({.code = {},
-                      .where = change.place,
+                      .where = change.location,
                       .message = change.why.empty() ? change.kind : change.kind + ": " + change.why,
                       .at = {}});
   return result;

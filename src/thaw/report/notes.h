@@ -43,9 +43,9 @@ std::string notes_text(std::string_view heading, const std::vector<NoteView>& no
 std::string groups_text(std::string_view heading, const std::vector<NoteView>& notes, bool all,
                         std::string_view option = "--all");
 
-// A table of the groups under a heading: what, how many `places`, where. Nothing where there are no notes.
+// A table of the groups under a heading: what, how many `locations`, where. Nothing where there are no notes.
 void add_notes(HtmlPage& page, std::string_view heading, const std::vector<NoteView>& notes,
-               const std::string& places = "places");
+               const std::string& locations = "places");
 // A sentence each, under a heading; nothing where there are none.
 void add_sentences(HtmlPage& page, std::string_view heading, const std::vector<std::string>& sentences);
 

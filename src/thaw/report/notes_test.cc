@@ -28,7 +28,7 @@ TEST(Notes, SameWordsFromSameEvidenceAreOneGroup) {
   EXPECT_THAT(groups[1].where, ElementsAre("Slice 'b'"));
 }
 
-TEST(Notes, TextHasTheFirstPlaceOfAGroupOrAll) {
+TEST(Notes, TextHasTheFirstLocationOfAGroupOrAll) {
   EXPECT_EQ(
       groups_text("lifted", views(kNotes), false),
       "lifted (3)\n  [n]\n    from [22] | [30]\n    at Split 'a', and 1 more\n  [n]\n    from [22] | [28]\n    at "

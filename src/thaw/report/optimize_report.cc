@@ -25,7 +25,7 @@ std::vector<report::NoteView> changes_by_kind(const OptimizeReport& report, bool
   for (const Change& change : report.changed) {
     std::string message = change.kind;
     if (explain) message += ": " + change.message();
-    notes.push_back({.code = {}, .where = change.place, .message = std::move(message), .at = {}});
+    notes.push_back({.code = {}, .where = change.location, .message = std::move(message), .at = {}});
   }
   return notes;
 }
@@ -35,7 +35,7 @@ std::string_view title_of(OptimizeTarget target) {
   return target == OptimizeTarget::kOrt ? "ONNX Runtime" : "a portable runtime";
 }
 
-std::vector<report::NoteView> untaken(const OptimizeReport& report) {
+std::vector<report::NoteView> unsupported(const OptimizeReport& report) {
   std::vector<report::NoteView> notes;
   for (const Finding& finding : report.unsupported)
     notes.push_back({.code = finding.code,
@@ -122,8 +122,8 @@ std::string to_text(const OptimizeReport& report, const TextOptions& how) {
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.not_compared);
   if (!report.unsupported.empty())
-    text +=
-        report::notes_text("unsupported by " + std::string(title_of(report.target)), untaken(report), how.all, "--all");
+    text += report::notes_text("unsupported by " + std::string(title_of(report.target)), unsupported(report), how.all,
+                               "--all");
   else if (report.target == OptimizeTarget::kDirectml)
     text += "DirectML supports every node\n";
   text += report::as_written_text(report.load_check);
@@ -144,7 +144,7 @@ std::string to_html(const OptimizeReport& report) {
   report::add_notes(page, "Changed", changes_by_kind(report, false));
   report::add_notes(page, "Not fused", report::reasons(report.missed));
   report::add_notes(page, "Skipped passes", left_out(report));
-  report::add_notes(page, "unsupported by " + std::string(title_of(report.target)), untaken(report));
+  report::add_notes(page, "unsupported by " + std::string(title_of(report.target)), unsupported(report));
   report::add_checked(page, report.checks, report.not_compared);
   return page.finish();
 }

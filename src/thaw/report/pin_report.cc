@@ -47,7 +47,7 @@ std::string pinned_text(const PinReport& report, bool is_one_of_several) {
   text += fmt::format("nodes: {} -> {}\n", report.nodes_before, report.nodes_after);
   std::vector<Note> pinned, open;
   for (const Change& change : report.changed)
-    if (change.kind.starts_with("pin")) pinned.push_back({change.place, change.message(), {}});
+    if (change.kind.starts_with("pin")) pinned.push_back({change.location, change.message(), {}});
   for (const DynamicAxis& size : report.dynamic_axes)
     open.push_back({fmt::format("{} axis {}{}", size.tensor, size.axis, size.size.empty() ? "" : " = " + size.size),
                     size.why,

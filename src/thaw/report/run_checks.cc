@@ -56,7 +56,7 @@ std::string uncompared_text(const std::vector<std::string>& reasons) {
   return text;
 }
 
-void add_checks(HtmlPage& page, const std::string& place, const std::vector<confirm::RunCheck>& checks) {
+void add_checks(HtmlPage& page, const std::string& location, const std::vector<confirm::RunCheck>& checks) {
   std::vector<std::vector<HtmlCell>> rows;
   for (const confirm::RunCheck& check : checks) {
     std::vector<std::string> inputs;
@@ -66,7 +66,7 @@ void add_checks(HtmlPage& page, const std::string& place, const std::vector<conf
                     check.agrees ? HtmlCell::verdict(Outcome::kGood, check.elements > 0 ? "agrees" : "agrees in shapes")
                                  : HtmlCell::verdict(Outcome::kBad, "differs: " + check.message)});
   }
-  page.table({place, "inputs", "max abs diff", "max |output|", "elements", "verdict"}, rows);
+  page.table({location, "inputs", "max abs diff", "max |output|", "elements", "verdict"}, rows);
 }
 
 void add_checked(HtmlPage& page, const std::vector<confirm::RunCheck>& checks,

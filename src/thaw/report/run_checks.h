@@ -24,6 +24,6 @@ std::string uncompared_text(const std::vector<std::string>& reasons);
 // Under a heading: the runs beside the model, and what could not be compared.
 void add_checked(HtmlPage& page, const std::vector<confirm::RunCheck>& checks,
                  const std::vector<std::string>& not_compared);
-void add_checks(HtmlPage& page, const std::string& place, const std::vector<confirm::RunCheck>& checks);
+void add_checks(HtmlPage& page, const std::string& location, const std::vector<confirm::RunCheck>& checks);
 
 }  // namespace thaw::report

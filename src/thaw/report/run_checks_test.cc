@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(RunChecks, WhatCannotBeToldIsNullInJson) {
+TEST(RunChecks, WhatCannotBeReportedIsNullInJson) {
   confirm::RunCheck check;
   check.name = "trace.onnx";
   confirm::fail_check(check, "does not run");

@@ -41,9 +41,9 @@ std::string fingerprint(const Finding& finding, std::unordered_map<uint64_t, int
   return fmt::format("{:016x}:{}", hash, ++seen[hash]);  // the second finding of a rule at one place is its second
 }
 
-std::string qualified_name(const Place& place) {
-  std::string name = place.graph;
-  for (const std::string* part : {&place.node, &place.tensor}) {
+std::string qualified_name(const Location& location) {
+  std::string name = location.graph;
+  for (const std::string* part : {&location.node, &location.tensor}) {
     if (!part->empty()) name += (name.empty() ? "" : "/") + *part;
   }
   return name;
@@ -68,20 +68,20 @@ struct Artifact {
 };
 
 // The members of a SARIF location.
-void write_location(JsonWriter& json, const Artifact& artifact, const Place& place) {
+void write_location(JsonWriter& json, const Artifact& artifact, const Location& location) {
   json.member_object("physicalLocation", kLine);
   json.member_object("artifactLocation");
   json.member("uri", artifact.uri);
   json.member("index", artifact.index);
   json.end_object();
   json.end_object();
-  if (place.empty()) return;
+  if (location.empty()) return;
   json.member_array("logicalLocations", kLine);
   json.begin_object();
-  const std::string& name = place.node.empty() ? place.tensor : place.node;
-  json.optional_member("name", printable(name.empty() ? place.op : name));
-  json.optional_member("fullyQualifiedName", printable(qualified_name(place)));
-  json.member("kind", place.node.empty() && place.op.empty() ? "variable" : "function");
+  const std::string& name = location.node.empty() ? location.tensor : location.node;
+  json.optional_member("name", printable(name.empty() ? location.op : name));
+  json.optional_member("fullyQualifiedName", printable(qualified_name(location)));
+  json.member("kind", location.node.empty() && location.op.empty() ? "variable" : "function");
   json.end_object();
   json.end_array();
 }
@@ -104,7 +104,7 @@ void write_invocation(JsonWriter& json, const CheckSettings& settings, bool is_s
   json.begin_object();
   json.member("executionSuccessful", is_successful);
   json.member_array("toolConfigurationNotifications");
-  for (const std::string& sentence : told(settings)) {
+  for (const std::string& sentence : reported(settings)) {
     json.begin_object();
     json.member("level", "note");
     write_text(json, "message", printable(sentence));
@@ -213,7 +213,7 @@ std::string findings_sarif(std::span<const CheckedModel> models, const CheckSett
   json.end_array();
   json.end_object();
   json.end_object();
-  if (!told(settings).empty()) write_invocation(json, settings, all_checked);
+  if (!reported(settings).empty()) write_invocation(json, settings, all_checked);
   json.member_array("artifacts");
   for (const CheckedModel& model : models) {
     json.begin_object(kLine);

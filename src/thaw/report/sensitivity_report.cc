@@ -88,13 +88,13 @@ std::string plan_table(const MixedPlan& plan, const std::optional<MeasuredPlan>&
 std::string to_text(const SensitivityReport& report, const TextOptions&) {
   std::string text;
   for (size_t p = 0; p < report.precisions.size(); ++p) text += worst_text(report, p) + "\n";
-  size_t told = 0;
+  size_t reported = 0;
   for (const UnitError& error : report.errors) {
-    if (error.status != UnitStatus::kFailed || told++ >= kWorstShown) continue;
+    if (error.status != UnitStatus::kFailed || reported++ >= kWorstShown) continue;
     text += fmt::format("failed: {}, {}: {}\n", report.units[error.unit].name,
                         quantizing::name_of(report.precisions[error.precision].to), error.why);
   }
-  if (told > kWorstShown) text += fmt::format("  … and {} more\n", told - kWorstShown);
+  if (reported > kWorstShown) text += fmt::format("  … and {} more\n", reported - kWorstShown);
   text += fmt::format("{} measured, {} predicted, {} failed, on {} samples\n", report.measured, report.predicted,
                       report.failed, report.samples.size());
   return text;

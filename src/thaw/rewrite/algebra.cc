@@ -49,11 +49,11 @@ class ProductReader {
     const ir::Node* node = value->producer();
     const bool opens = node && has_all_operands(*node) && depth > 0 && (is_root || is_read_once(*value)) &&
                        out_.factors.size() < kMostParts;
-    if (!opens || !take_apart(*node, exponent, depth - 1))
+    if (!opens || !decompose(*node, exponent, depth - 1))
       part_of(out_.factors, value, &Factor::exponent).exponent += exponent;
   }
 
-  bool take_apart(const ir::Node& node, double exponent, int depth) {
+  bool decompose(const ir::Node& node, double exponent, int depth) {
     const auto open = [&](std::initializer_list<double> exponents) {
       out_.nodes.push_back(&node);
       int i = 0;

@@ -146,10 +146,10 @@ class Changer {
                           !std::equal(before.inputs.begin(), before.inputs.end(), after.inputs.begin());
     if (reorders && before.max_inputs <= static_cast<int>(before.inputs.size())) reorder_operands(node, before, after);
     for (const ir::Attribute& attribute : moved) {
-      const int place = operand_of(after, attribute.name);
+      const int location = operand_of(after, attribute.name);
       node.remove_attribute(attribute.name);
-      if (place >= 0) {
-        set_operand(node, place, constant_of(node, attribute));
+      if (location >= 0) {
+        set_operand(node, location, constant_of(node, attribute));
       } else if (std::ranges::find(kMeaningless, attribute.name) == std::end(kMeaningless)) {
         throw ops::NoEqual{fmt::format("it has no attribute '{}' there", attribute.name)};
       }
@@ -170,9 +170,9 @@ class Changer {
     node.set_inputs(placed);
   }
 
-  static void set_operand(ir::Node& node, int place, ir::Value* value) {
-    for (int i = static_cast<int>(node.inputs().size()); i < place; ++i) node.set_input(i, nullptr);
-    node.set_input(place, value);
+  static void set_operand(ir::Node& node, int location, ir::Value* value) {
+    for (int i = static_cast<int>(node.inputs().size()); i < location; ++i) node.set_input(i, nullptr);
+    node.set_input(location, value);
   }
 
   // Floats have the type of the data, but for a ratio.
@@ -228,7 +228,7 @@ void change_opset(PassContext& context, int64_t opset) {
   for (const auto& [first, version] : kIrOfOpset)
     if (opset >= first) model.ir_version = std::max(model.ir_version, version);
   context.changes.made.push_back({.kind = "change the opset",
-                                  .place = "the model",
+                                  .location = "the model",
                                   .part = {},
                                   .replaced = {{fmt::format("opset {}", from), fmt::format("{}", opset)}},
                                   .nodes = count});

@@ -135,7 +135,7 @@ class Folder {
       int64_t growth = 0;
     };
     std::vector<Candidate> candidates;
-    std::unordered_map<int, size_t> place_of;  // of a number, in `candidates`
+    std::unordered_map<int, size_t> location_of;  // of a number, in `candidates`
     std::unordered_set<const ir::Node*> nodes(nodes_.begin(), nodes_.end());
     for (ir::Node* node : nodes_) {
       for (ir::Value* output : node->outputs()) {
@@ -146,10 +146,10 @@ class Folder {
         if (!read_outside || !bytes_of(*output)) continue;
         // Each output of the model has a value of its own.
         const int own = std::numeric_limits<int>::min() + static_cast<int>(candidates.size());
-        const auto [place, fresh] =
-            place_of.try_emplace(output->is_output() ? own : number_.at(output), candidates.size());
+        const auto [location, fresh] =
+            location_of.try_emplace(output->is_output() ? own : number_.at(output), candidates.size());
         if (fresh) candidates.emplace_back();
-        candidates[place->second].values.push_back(output);
+        candidates[location->second].values.push_back(output);
       }
     }
     for (Candidate& one : candidates)
@@ -267,7 +267,7 @@ class Folder {
       ir::Value* folded = graph.add_initializer(std::move(tensor));
       for (ir::Value* other : values) {
         changes_.made.push_back({.kind = "fold",
-                                 .place = other->producer()->describe(),
+                                 .location = other->producer()->describe(),
                                  .replaced = {{other->producer()->op_type(), "a constant"}}});
         patch.replace(other, folded);
         ++count;

@@ -64,7 +64,7 @@ class Fuser {
     if (!std::ranges::all_of(found->nodes(), [&](const ir::Node* one) { return one->graph() == node->graph(); }))
       return false;
     Change change{.kind = std::string(fusion.name),
-                  .place = node->describe(),
+                  .location = node->describe(),
                   .replaced = {{fmt::format("{} nodes", found->nodes().size()), std::string(fusion.name)}}};
     Patch patch(model_, std::string(fusion.name));
     patch.emitter().set_origin(name_of(*node));

@@ -29,7 +29,7 @@ ir::Node* node_of(const ir::Model& model, std::string_view op) {
 }
 
 int note(PassContext& context, std::string kind) {
-  context.changes.made.push_back({.kind = std::move(kind), .place = "here"});
+  context.changes.made.push_back({.kind = std::move(kind), .location = "here"});
   return 1;
 }
 

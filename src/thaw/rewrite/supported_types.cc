@@ -28,9 +28,9 @@ class TypeCheck {
 
  private:
   const std::optional<OperandTypes>& types_of(const ir::Node& node, int64_t opset) {
-    const auto [place, fresh] = known_.try_emplace({node.op_type(), opset});
-    if (fresh) place->second = ir::find_operand_types("", node.op_type(), opset);
-    return place->second;
+    const auto [location, fresh] = known_.try_emplace({node.op_type(), opset});
+    if (fresh) location->second = ir::find_operand_types("", node.op_type(), opset);
+    return location->second;
   }
 
   ir::DataType not_taken(const ir::Node& node) {

@@ -69,7 +69,7 @@ Sent Channel::send(MessageKind kind, const std::string& body, std::span<const in
                              static_cast<uint32_t>(files.size())};
   std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
   bytes += body;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostFiles * sizeof(int))> room{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostFiles * sizeof(int))> space{};
   size_t done = 0;
   while (done < bytes.size()) {
     iovec part{bytes.data() + done, bytes.size() - done};
@@ -77,7 +77,7 @@ Sent Channel::send(MessageKind kind, const std::string& body, std::span<const in
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     if (done == 0 && !files.empty()) {
-      message.msg_control = room.data();
+      message.msg_control = space.data();
       message.msg_controllen = CMSG_SPACE(files.size_bytes());
       cmsghdr* control = CMSG_FIRSTHDR(&message);
       control->cmsg_level = SOL_SOCKET;
@@ -98,14 +98,14 @@ Sent Channel::send(MessageKind kind, const std::string& body, std::span<const in
 }
 
 Sent Channel::receive_bytes(char* data, size_t size, std::vector<UniqueFd>* files, Deadline deadline) {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostFiles * sizeof(int))> room{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostFiles * sizeof(int))> space{};
   while (size > 0) {
     iovec part{data, size};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
-    message.msg_control = room.data();
-    message.msg_controllen = room.size();
+    message.msg_control = space.data();
+    message.msg_controllen = space.size();
     const ssize_t got = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       if (const Sent waited = wait(POLLIN, deadline); waited != Sent::kDone) return waited;

@@ -18,8 +18,8 @@ class ChosenSizesTest : public testing::Test {
   ChosenSizes choice() const { return {*feeder_, scope_, conditions_, cost_, {}}; }
 
   double bytes_at(const Point& point) const {
-    const double places = static_cast<double>(*point.find("h")) * static_cast<double>(*point.find("w"));
-    return 4 * static_cast<double>(*point.find("b")) * places * (8 + places);
+    const double positions = static_cast<double>(*point.find("h")) * static_cast<double>(*point.find("w"));
+    return 4 * static_cast<double>(*point.find("b")) * positions * (8 + positions);
   }
 
   dim::Scope scope_;

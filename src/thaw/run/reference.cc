@@ -117,7 +117,7 @@ void Reference::relax(const std::string& reason) {
   session_.emplace(*model, options_.session);
   relaxed_ = true;
   notes_.push_back(
-      "the reference does not run as it is; it was run without the sizes that it declares of inner tensors, which "
+      "the reference does not run unchanged; it was run without the sizes that it declares of inner tensors, which "
       "changes "
       "no number (" +
       reason + ")");

@@ -97,7 +97,7 @@ const OrtApi* open_library(const fs::path& path, Loaded& loaded, std::string& re
 }
 
 // What the system's loader says where memory ran out; it has no number for it.
-bool lacks_room(std::string_view reason) {
+bool lacks_space(std::string_view reason) {
   return reason.find("failed to map segment") != std::string_view::npos ||
          reason.find("annot allocate") != std::string_view::npos ||
          reason.find("annot create") != std::string_view::npos;
@@ -117,7 +117,7 @@ const Loaded& loaded_runtime() {
       Ort::InitApi(api);
       return g_loaded.emplace(std::move(loaded));
     }
-    if (lacks_room(reason)) {
+    if (lacks_space(reason)) {
       throw Error(ErrorCode::kOutOfBudget, {.what = "ONNX Runtime: " + reason,
                                             .where = path.string(),
                                             .expected = "memory to load it",

@@ -12,7 +12,7 @@ constexpr uint64_t kAlignment = 64;
 constexpr size_t kMostDims = 1024;
 constexpr size_t kLeastArray = 5 * sizeof(uint64_t) + sizeof(int32_t);  // bytes of one without a name, dims and strings
 
-uint64_t place_after(uint64_t offset, uint64_t size) {
+uint64_t position_after(uint64_t offset, uint64_t size) {
   return (offset + size + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -59,7 +59,7 @@ void write_arrays(MessageWriter& writer, std::span<const ArrayView> arrays) {
     writer.put(offset);
     writer.put<uint64_t>(array.bytes.size());
     write_texts(writer, array.strings);
-    offset = place_after(offset, array.bytes.size());
+    offset = position_after(offset, array.bytes.size());
   }
 }
 
@@ -86,7 +86,7 @@ std::vector<ArrayView> read_arrays(MessageReader& reader, std::span<const std::b
 
 uint64_t shared_bytes(std::span<const ArrayView> arrays) {
   uint64_t offset = 0;
-  for (const ArrayView& array : arrays) offset = place_after(offset, array.bytes.size());
+  for (const ArrayView& array : arrays) offset = position_after(offset, array.bytes.size());
   return offset;
 }
 
@@ -94,7 +94,7 @@ void write_shared(std::span<const ArrayView> arrays, SharedFile& file) {
   uint64_t offset = 0;
   for (const ArrayView& array : arrays) {
     file.write(offset, array.bytes);
-    offset = place_after(offset, array.bytes.size());
+    offset = position_after(offset, array.bytes.size());
   }
 }
 

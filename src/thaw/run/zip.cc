@@ -109,11 +109,11 @@ class DeflatedMember : public ByteSource {
     size_t done = 0;
     while (done < wanted) {
       if (stream_.avail_in == 0 && packed_left_ > 0) refill();
-      const size_t room = std::min<size_t>(wanted - done, size_t{1} << 30);
+      const size_t space = std::min<size_t>(wanted - done, size_t{1} << 30);
       stream_.next_out = reinterpret_cast<Bytef*>(out.data() + done);
-      stream_.avail_out = static_cast<uInt>(room);
+      stream_.avail_out = static_cast<uInt>(space);
       const int status = inflate(&stream_, Z_NO_FLUSH);
-      const size_t got = room - stream_.avail_out;
+      const size_t got = space - stream_.avail_out;
       crc_ = add_to_crc(crc_, out.subspan(done, got));
       done += got;
       const bool ended = status == Z_STREAM_END;

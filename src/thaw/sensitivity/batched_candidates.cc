@@ -32,7 +32,7 @@ BatchedCandidates::BatchedCandidates(Baseline& baseline, const Wanted& wanted, s
       order_(numbers_to(samples_.size())),
       done_(std::move(done)) {
   const CachedArrays& kept = baseline_.cut().kept();
-  std::ranges::stable_sort(order_, std::greater(), [&](size_t place) { return kept.bytes(samples_[place]); });
+  std::ranges::stable_sort(order_, std::greater(), [&](size_t position) { return kept.bytes(samples_[position]); });
 }
 
 void BatchedCandidates::add(UnitError& error, std::unique_ptr<Candidate> candidate) {
@@ -70,8 +70,8 @@ void BatchedCandidates::finish() {
   batched_.clear();
 }
 
-void BatchedCandidates::run(size_t place) {
-  const size_t sample = samples_[place];
+void BatchedCandidates::run(size_t position) {
+  const size_t sample = samples_[position];
   std::vector<Batched*> here;
   std::vector<Arrays> made;
   for (Batched& one : batched_) {
@@ -80,11 +80,11 @@ void BatchedCandidates::run(size_t place) {
       here.push_back(&one);
     } catch (const Error& failed) {
       if (CallClock::is_over()) throw;
-      one.outcomes[place].why = failed.what();
+      one.outcomes[position].why = failed.what();
     }
   }
   if (here.size() < 2 || made.front().empty()) {
-    for (size_t k = 0; k < here.size(); ++k) run_alone(*here[k], place, std::move(made[k]));
+    for (size_t k = 0; k < here.size(); ++k) run_alone(*here[k], position, std::move(made[k]));
     return;
   }
   std::vector<std::optional<ErrorFigures>> figures;
@@ -95,20 +95,20 @@ void BatchedCandidates::run(size_t place) {
   }
   for (size_t k = 0; k < here.size(); ++k) {
     if (figures[k]) {
-      here[k]->outcomes[place].figures = figures[k];
+      here[k]->outcomes[position].figures = figures[k];
     } else {
-      run_alone(*here[k], place, std::move(made[k]));
+      run_alone(*here[k], position, std::move(made[k]));
     }
   }
 }
 
-void BatchedCandidates::run_alone(Batched& one, size_t place, Arrays made) {
-  const size_t sample = samples_[place];
+void BatchedCandidates::run_alone(Batched& one, size_t position, Arrays made) {
+  const size_t sample = samples_[position];
   try {
-    one.outcomes[place].figures = baseline_.figures_behind(*one.candidate, sample, std::move(made), wanted_[sample]);
+    one.outcomes[position].figures = baseline_.figures_behind(*one.candidate, sample, std::move(made), wanted_[sample]);
   } catch (const Error& failed) {
     if (CallClock::is_over()) throw;
-    one.outcomes[place].why = failed.what();
+    one.outcomes[position].why = failed.what();
   }
 }
 

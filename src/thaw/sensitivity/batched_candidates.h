@@ -36,8 +36,8 @@ class BatchedCandidates {
     std::vector<Outcome> outcomes = {};  // by sample, in the order of samples_
   };
 
-  void run(size_t place);
-  void run_alone(Batched& one, size_t place, Arrays made);
+  void run(size_t position);
+  void run_alone(Batched& one, size_t position, Arrays made);
 
   Baseline& baseline_;
   const Wanted& wanted_;

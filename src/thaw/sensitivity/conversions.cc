@@ -5,7 +5,7 @@
 
 #include <fnmatch.h>
 
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/quant/candidates.h"
 #include "thaw/quant/convert.h"
@@ -75,7 +75,7 @@ Converted Conversions::convert(const ConvertOptions& options, const std::vector<
   if (report.changed.empty()) {
     converted.why = "it cannot be converted alone";
     for (const Change& left : report.not_converted)
-      if (std::ranges::find(nodes, left.place) != nodes.end()) converted.why = left.why;
+      if (std::ranges::find(nodes, left.location) != nodes.end()) converted.why = left.why;
   }
   for (const auto& [format, type] : {std::pair(NumberFormat::kFloat16, ir::DataType::kFloat16),
                                      std::pair(NumberFormat::kBfloat16, ir::DataType::kBfloat16)})

@@ -19,11 +19,11 @@ using splitting::Cut;
 using splitting::Stages;
 
 // As many as there are places for.
-std::vector<Cut> cuts_for(const splitting::CutPositions& places, size_t sections) {
+std::vector<Cut> cuts_for(const splitting::CutPositions& positions, size_t sections) {
   for (; sections > 1; --sections) {
-    if (sections > places.all.size() + 1) continue;
+    if (sections > positions.all.size() + 1) continue;
     try {
-      return splitting::balanced_cuts(places, sections, SplitBalance::kFlops);
+      return splitting::balanced_cuts(positions, sections, SplitBalance::kFlops);
     } catch (const Error&) {
     }
   }
@@ -36,11 +36,11 @@ class Cutter {
       : model_(model), facts_(infer::infer(model, scope_)), passings_(model, facts_) {}
 
   std::vector<Cut> cuts(size_t sections) {
-    splitting::CutPositions places = splitting::find_cut_positions(model_, scope_, facts_, passings_, {});
-    std::erase_if(places.all, [&](const splitting::CutPosition& place) {
-      return std::ranges::any_of(place.passing, [&](const ir::Value* value) { return is_inside_kernel(value); });
+    splitting::CutPositions positions = splitting::find_cut_positions(model_, scope_, facts_, passings_, {});
+    std::erase_if(positions.all, [&](const splitting::CutPosition& position) {
+      return std::ranges::any_of(position.passing, [&](const ir::Value* value) { return is_inside_kernel(value); });
     });
-    return cuts_for(places, sections);
+    return cuts_for(positions, sections);
   }
 
   // Without the cuts that something passes that is no tensor of a known type.

@@ -41,7 +41,7 @@ TEST(Figures, EqualOnesAreZero) {
   EXPECT_EQ(figure_of(*figures, ErrorMetric::kSqnr), std::numeric_limits<double>::infinity());
 }
 
-TEST(Figures, MaskedPlacesCountForNothing) {
+TEST(Figures, MaskedPositionsCountForNothing) {
   const std::optional<ErrorFigures> figures =
       figures_of(array_of({1, 3}, {1, -kInfinity, 2}), array_of({1, 3}, {1, -kInfinity, 2}));
   ASSERT_TRUE(figures);

@@ -101,7 +101,7 @@ Journal::Journal(const std::filesystem::path& path, std::string key, bool resume
 void Journal::fail() const {
   throw Error(ErrorCode::kCannotWrite, {.what = fmt::format("measurements cannot be written: {}", std::strerror(errno)),
                                         .where = path_.string(),
-                                        .expected = "room on the disk, and a file that stays there",
+                                        .expected = "free disk space, and a file that stays there",
                                         .next = "--resume goes on from here"});
 }
 

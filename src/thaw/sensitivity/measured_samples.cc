@@ -43,8 +43,8 @@ void MeasuredSamples::keep_in(Baseline& model, size_t first, const std::function
     const std::lock_guard lock(reading);
     return feeds(i);
   };
-  model.slots().each(chosen_.size() - first, [&](size_t place) {
-    const size_t i = first + place;
+  model.slots().each(chosen_.size() - first, [&](size_t position) {
+    const size_t i = first + position;
     model.keep(i, read(i));
     then(i);
   });

@@ -31,7 +31,7 @@ ErrorFigures scaled(const ErrorFigures& figures, double factor) {
 // One unit of those that are predicted.
 struct Local {
   UnitError* error = nullptr;
-  size_t place = 0;  // among all of them
+  size_t position = 0;  // among all of them
   std::unique_ptr<Candidate> candidate;
   PropagatedNoise noise = {};  // at the end of its section: the sum over the values that change
   // What its section makes of the first sample, while it may be one of those that are run to the outputs.
@@ -47,7 +47,7 @@ class Group {
     const auto leads = [&](const Local* before, const auto& share) {
       if (!before) return true;
       const double now = share(*added), then = share(*before);
-      return now > then || (now == then && added->place < before->place);
+      return now > then || (now == then && added->position < before->position);
     };
     Local *const differing = most_differing_, *const common = most_common_;
     if (leads(differing, differing_of)) most_differing_ = added;
@@ -60,7 +60,7 @@ class Group {
   std::vector<Local*> units() const {
     std::vector<Local*> sorted;
     for (const auto& unit : units_) sorted.push_back(unit.get());
-    std::ranges::sort(sorted, {}, &Local::place);
+    std::ranges::sort(sorted, {}, &Local::position);
     return sorted;
   }
   // Those whose errors at the outputs tell the factors; they may be one.
@@ -142,8 +142,8 @@ class Predictor {
   using Key = std::pair<size_t, std::set<std::string>>;  // the tail, and the values that change before it
 
   // Measures a unit that nothing lies behind to the outputs, others to the end of their section.
-  void measure_locally(UnitError& error, size_t place) {
-    Local local{.error = &error, .place = place, .candidate = with_.maker.make(error)};
+  void measure_locally(UnitError& error, size_t position) {
+    Local local{.error = &error, .position = position, .candidate = with_.maker.make(error)};
     if (!local.candidate) return;
     if (local.candidate->tail() < baseline_.sections()) {
       measure_noise(std::move(local));

@@ -23,7 +23,7 @@ TEST(PropagatedNoise, WhatTokensHaveInCommon) {
   EXPECT_DOUBLE_EQ(noise->common, 8.0 / 25);
 }
 
-TEST(PropagatedNoise, PlacesOfAnImage) {
+TEST(PropagatedNoise, PositionsOfAnImage) {
   const Array before = numbers({1, 2, 1, 2}, {1, 0, 0, 0});
   const std::optional<PropagatedNoise> noise = propagated_noise(before, numbers({1, 2, 1, 2}, {2, 1, 1, -1}));
   ASSERT_TRUE(noise);

@@ -9,14 +9,14 @@ void append_number(std::string& key, int number) { key.append(reinterpret_cast<c
 
 int readers_of(const ir::Value& value) { return static_cast<int>(value.uses().size()) + (value.is_output() ? 1 : 0); }
 
-const std::byte* place_of(const ir::Tensor& tensor) {
+const std::byte* position_of(const ir::Tensor& tensor) {
   return tensor.storage() == ir::Tensor::Storage::kRaw ? tensor.bytes().data() : nullptr;
 }
 
 }  // namespace
 
 int ValueNumbers::of_same_bytes(const ir::Tensor& tensor) const {
-  const auto at = by_location_.find(place_of(tensor));
+  const auto at = by_location_.find(position_of(tensor));
   if (at == by_location_.end()) return kOther;
   const ir::Tensor& own = *at->second->initializer();
   return own.data_type == tensor.data_type && own.dims == tensor.dims ? of(at->second) : kOther;
@@ -57,8 +57,8 @@ ValueNumbers::ValueNumbers(const ir::Model& model) {
     return numbers_.emplace(key, static_cast<int>(numbers_.size())).first->second;
   });
   for (const ir::Value* value : model.graph->initializers())
-    if (const std::byte* place = value->is_input() ? nullptr : place_of(*value->initializer()))
-      by_location_.emplace(place, value);
+    if (const std::byte* position = value->is_input() ? nullptr : position_of(*value->initializer()))
+      by_location_.emplace(position, value);
 }
 
 ValueNumbers::Numbers ValueNumbers::of(const ir::Model& other) const {

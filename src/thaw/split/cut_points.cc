@@ -17,10 +17,10 @@ namespace {
 constexpr size_t kMostSuggested = 12;
 constexpr size_t kMostPassing = 16;  // tensors: what more pass is no narrow place
 
-class PlaceFinder {
+class PositionFinder {
  public:
-  PlaceFinder(const ir::Model& model, dim::Scope& scope, const infer::Result& facts, const Passings& passings,
-              const NamedSizes& sizes)
+  PositionFinder(const ir::Model& model, dim::Scope& scope, const infer::Result& facts, const Passings& passings,
+                 const NamedSizes& sizes)
       : model_(model), facts_(facts), passings_(passings), sizes_(infer::assumed_sizes(scope, sizes)) {}
 
   CutPositions run() {
@@ -29,13 +29,14 @@ class PlaceFinder {
       const std::vector<const ir::Value*> operands = operands_of(*node);
       if (!add_node(*node, operands)) continue;
       if (passing_.empty() || passing_.size() > kMostPassing) continue;
-      CutPosition here = place();
-      if (places_.all.empty() || places_.all.back().passing != here.passing) places_.all.push_back(std::move(here));
+      CutPosition here = position();
+      if (positions_.all.empty() || positions_.all.back().passing != here.passing)
+        positions_.all.push_back(std::move(here));
     }
-    places_.weights = weights_;
-    places_.flops = flops_;
+    positions_.weights = weights_;
+    positions_.flops = flops_;
     // Behind the last node there is nothing to cut.
-    return std::move(places_);
+    return std::move(positions_);
   }
 
  private:
@@ -72,14 +73,15 @@ class PlaceFinder {
     read_.insert(input);
   }
 
-  CutPosition place() const {
-    CutPosition place{.passing = {}, .bytes = 0, .weights_before = weights_, .flops_before = flops_};
-    for (const auto& [value, made] : passing_) place.passing.push_back(value);
-    std::ranges::sort(place.passing, {}, [&](const ir::Value* value) { return passing_.at(value); });
-    for (const ir::Value* value : place.passing) place.bytes = place.bytes + infer::bytes_of(facts_.fact(value));
-    const auto bytes = place.bytes.is_known() ? dim::evaluate(place.bytes, sizes_) : std::nullopt;
-    place.reckoned = bytes ? static_cast<double>(*bytes) + read_bytes_ : std::numeric_limits<double>::infinity();
-    return place;
+  CutPosition position() const {
+    CutPosition position{.passing = {}, .bytes = 0, .weights_before = weights_, .flops_before = flops_};
+    for (const auto& [value, made] : passing_) position.passing.push_back(value);
+    std::ranges::sort(position.passing, {}, [&](const ir::Value* value) { return passing_.at(value); });
+    for (const ir::Value* value : position.passing)
+      position.bytes = position.bytes + infer::bytes_of(facts_.fact(value));
+    const auto bytes = position.bytes.is_known() ? dim::evaluate(position.bytes, sizes_) : std::nullopt;
+    position.reckoned = bytes ? static_cast<double>(*bytes) + read_bytes_ : std::numeric_limits<double>::infinity();
+    return position;
   }
 
   const ir::Model& model_;
@@ -94,12 +96,13 @@ class PlaceFinder {
   double read_bytes_ = 0;                      // of those that are read again
   uint64_t weights_ = 0;
   double flops_ = 0;
-  CutPositions places_;
+  CutPositions positions_;
 };
 
-double share_before(const CutPositions& places, const CutPosition& place, SplitBalance balance) {
-  if (balance == SplitBalance::kFlops) return places.flops > 0 ? place.flops_before / places.flops : 0;
-  return places.weights > 0 ? static_cast<double>(place.weights_before) / static_cast<double>(places.weights) : 0;
+double share_before(const CutPositions& positions, const CutPosition& position, SplitBalance balance) {
+  if (balance == SplitBalance::kFlops) return positions.flops > 0 ? position.flops_before / positions.flops : 0;
+  return positions.weights > 0 ? static_cast<double>(position.weights_before) / static_cast<double>(positions.weights)
+                               : 0;
 }
 
 bool is_narrower(const CutPosition& a, const CutPosition& b) {
@@ -110,10 +113,10 @@ bool is_narrower(const CutPosition& a, const CutPosition& b) {
 
 CutPositions find_cut_positions(const ir::Model& model, dim::Scope& scope, const infer::Result& facts,
                                 const Passings& passings, const NamedSizes& sizes) {
-  return PlaceFinder(model, scope, facts, passings, sizes).run();
+  return PositionFinder(model, scope, facts, passings, sizes).run();
 }
 
-std::vector<Cut> balanced_cuts(const CutPositions& places, size_t parts, SplitBalance balance) {
+std::vector<Cut> balanced_cuts(const CutPositions& positions, size_t parts, SplitBalance balance) {
   std::vector<Cut> cuts;
   const double even = 1 / static_cast<double>(parts);
   size_t first = 0;
@@ -121,8 +124,8 @@ std::vector<Cut> balanced_cuts(const CutPositions& places, size_t parts, SplitBa
     // Within a fifth of a part's share, the narrowest; of those that are as narrow, the nearest.
     const double wanted = even * static_cast<double>(part), slack = even / 5;
     const CutPosition* best = nullptr;
-    const auto distance = [&](const CutPosition& place) {
-      return std::abs(share_before(places, place, balance) - wanted);
+    const auto distance = [&](const CutPosition& position) {
+      return std::abs(share_before(positions, position, balance) - wanted);
     };
     const auto is_better = [&](const CutPosition& a, const CutPosition& b) {
       const bool a_near = distance(a) <= slack, b_near = distance(b) <= slack;
@@ -132,9 +135,9 @@ std::vector<Cut> balanced_cuts(const CutPositions& places, size_t parts, SplitBa
       return distance(a) < distance(b);
     };
     size_t chosen = first;
-    for (size_t i = first; i < places.all.size(); ++i) {
-      if (best && !is_better(places.all[i], *best)) continue;
-      best = &places.all[i];
+    for (size_t i = first; i < positions.all.size(); ++i) {
+      if (best && !is_better(positions.all[i], *best)) continue;
+      best = &positions.all[i];
       chosen = i;
     }
     if (!best)
@@ -150,21 +153,21 @@ std::vector<Cut> balanced_cuts(const CutPositions& places, size_t parts, SplitBa
   return cuts;
 }
 
-std::vector<const CutPosition*> narrow_cut_positions(const CutPositions& places) {
+std::vector<const CutPosition*> narrow_cut_positions(const CutPositions& positions) {
   std::vector<const CutPosition*> narrow;
-  const size_t buckets = std::min(kMostSuggested, places.all.size());
-  const bool by_weights = places.weights > 0;
+  const size_t buckets = std::min(kMostSuggested, positions.all.size());
+  const bool by_weights = positions.weights > 0;
   size_t at = 0;
   for (size_t bucket = 1; bucket <= buckets; ++bucket) {
     const double end = static_cast<double>(bucket) / static_cast<double>(buckets);
     const CutPosition* best = nullptr;
-    for (; at < places.all.size(); ++at) {
-      const CutPosition& place = places.all[at];
-      const double share = by_weights ? share_before(places, place, SplitBalance::kBytes)
-                                      : static_cast<double>(at + 1) / static_cast<double>(places.all.size());
+    for (; at < positions.all.size(); ++at) {
+      const CutPosition& position = positions.all[at];
+      const double share = by_weights ? share_before(positions, position, SplitBalance::kBytes)
+                                      : static_cast<double>(at + 1) / static_cast<double>(positions.all.size());
       if (share > end) break;
-      if (by_weights && place.weights_before == places.weights) continue;  // little is left behind it
-      if (!best || is_narrower(place, *best)) best = &place;
+      if (by_weights && position.weights_before == positions.weights) continue;  // little is left behind it
+      if (!best || is_narrower(position, *best)) best = &position;
     }
     if (best) narrow.push_back(best);
   }

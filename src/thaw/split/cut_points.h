@@ -34,9 +34,9 @@ CutPositions find_cut_positions(const ir::Model& model, dim::Scope& scope, const
                                 const Passings& passings, const NamedSizes& sizes);
 
 // The narrowest near each of `parts` - 1 even shares. Throws thaw::Error where there are not that many.
-std::vector<Cut> balanced_cuts(const CutPositions& places, size_t parts, SplitBalance balance);
+std::vector<Cut> balanced_cuts(const CutPositions& positions, size_t parts, SplitBalance balance);
 
 // Some dozen narrow ones, spread over the model.
-std::vector<const CutPosition*> narrow_cut_positions(const CutPositions& places);
+std::vector<const CutPosition*> narrow_cut_positions(const CutPositions& positions);
 
 }  // namespace thaw::splitting

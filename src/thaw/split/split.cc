@@ -49,10 +49,10 @@ Cut cut_at(const ir::Model& model, const ir::Model& used, const Passings& passin
   return cut;
 }
 
-uint64_t last_place(const Cut& cut) {
-  uint64_t place = 0;
-  for (const ir::Value* value : cut) place = std::max(place, ir::Graph::place_of(value->producer()));
-  return place;
+uint64_t last_position(const Cut& cut) {
+  uint64_t position = 0;
+  for (const ir::Value* value : cut) position = std::max(position, ir::Graph::position_of(value->producer()));
+  return position;
 }
 
 std::vector<Cut> chosen_cuts(const ir::Model& model, const ir::Model& used, dim::Scope& scope,
@@ -63,7 +63,7 @@ std::vector<Cut> chosen_cuts(const ir::Model& model, const ir::Model& used, dim:
   }
   std::vector<Cut> cuts;
   for (const std::vector<std::string>& names : options.at) cuts.push_back(cut_at(model, used, passings, names));
-  std::ranges::stable_sort(cuts, {}, last_place);
+  std::ranges::stable_sort(cuts, {}, last_position);
   return cuts;
 }
 
@@ -124,15 +124,16 @@ std::vector<CutPoint> cut_points(const ir::Model& model, const NamedSizes& sizes
   const infer::Result facts = infer::infer(*used, scope);
   const Passings passings(*used, facts);
   const NamedSizes known = infer::size_names(*used, facts, scope).resolve(sizes, "sizes");
-  const CutPositions places = find_cut_positions(*used, scope, facts, passings, known);
+  const CutPositions positions = find_cut_positions(*used, scope, facts, passings, known);
   std::vector<CutPoint> points;
-  for (const CutPosition* place : narrow_cut_positions(places)) {
+  for (const CutPosition* position : narrow_cut_positions(positions)) {
     CutPoint& point = points.emplace_back();
-    for (const ir::Value* value : place->passing) point.tensors.push_back(value->name());
-    if (place->bytes.is_known()) point.bytes = dim::to_string(place->bytes);
-    if (places.weights > 0)
-      point.weight_share_before = static_cast<double>(place->weights_before) / static_cast<double>(places.weights);
-    if (places.flops > 0) point.flops_share_before = place->flops_before / places.flops;
+    for (const ir::Value* value : position->passing) point.tensors.push_back(value->name());
+    if (position->bytes.is_known()) point.bytes = dim::to_string(position->bytes);
+    if (positions.weights > 0)
+      point.weight_share_before =
+          static_cast<double>(position->weights_before) / static_cast<double>(positions.weights);
+    if (positions.flops > 0) point.flops_share_before = position->flops_before / positions.flops;
   }
   return points;
 }

@@ -113,7 +113,7 @@ TEST(Split, TwoCutsInAnyOrderMakeTheSameThreeParts) {
   }
 }
 
-TEST(Split, ChosenPlacesAreNarrowOnesInOrder) {
+TEST(Split, ChosenPositionsAreNarrowOnesInOrder) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     SCOPED_TRACE(seed);
     const SmallModel whole = small_model(seed);
@@ -150,7 +150,7 @@ TEST(Stages, NoNodeRunsBeforeWhatItReads) {
   }
 }
 
-TEST(Split, RefusesWhatIsNoPlace) {
+TEST(Split, RefusesWhatIsNoPosition) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     const SmallModel whole = small_model(seed);
     EXPECT_THAT(refusal(*whole.model, {.at = {{"nothing"}}}), HasSubstr("'nothing' is no tensor"));

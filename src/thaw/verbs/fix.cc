@@ -31,7 +31,7 @@ bool rewrites_sizes(const Change& change) { return change.kind.starts_with("THAW
 
 void list_renames(const SizeRenames& renames, FixReport& report) {
   for (const auto& [from, to] : renames)
-    report.changed.push_back({.kind = "rename a size", .place = "size '" + from + "'", .replaced = {{from, to}}});
+    report.changed.push_back({.kind = "rename a size", .location = "size '" + from + "'", .replaced = {{from, to}}});
 }
 
 // The errors of `check` in the result, of which nothing is said yet: a place that is left for another rule is told of.
@@ -41,12 +41,12 @@ void list_errors(const ir::Model& fixed, FixReport& report) {
     if (rule.severity == Severity::kError) errors.only.emplace_back(rule.code);
   for (const Finding& finding : checking::check(fixed, errors).findings) {
     if (finding.severity != Severity::kError) continue;
-    const std::string& place = finding.where.tensor.empty() ? finding.where.node : finding.where.tensor;
+    const std::string& location = finding.where.tensor.empty() ? finding.where.node : finding.where.tensor;
     const bool is_reported = std::ranges::any_of(report.remaining, [&](const Change& left) {
-      return left.place == place ||
-             (!finding.where.node.empty() && left.place.ends_with("'" + finding.where.node + "'"));
+      return left.location == location ||
+             (!finding.where.node.empty() && left.location.ends_with("'" + finding.where.node + "'"));
     });
-    if (!is_reported) report.remaining.push_back({.kind = finding.code, .place = place, .why = finding.message});
+    if (!is_reported) report.remaining.push_back({.kind = finding.code, .location = location, .why = finding.message});
   }
 }
 
@@ -56,7 +56,7 @@ void list_refused_types(FixReport& report, const std::string& path) {
   if (report.load_check.status != LoadCheck::Status::kSkipped) return;
   const std::string_view reason = report.load_check.message;
   if (std::ranges::any_of(kWords, [&](std::string_view words) { return reason.find(words) != std::string_view::npos; }))
-    report.remaining.push_back({.kind = "THAW021", .place = path, .why = report.load_check.message});
+    report.remaining.push_back({.kind = "THAW021", .location = path, .why = report.load_check.message});
 }
 
 using SizesAt = std::map<std::string, std::vector<int64_t>>;

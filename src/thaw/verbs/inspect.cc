@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/call_clock.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/graph_page.h"
 #include "thaw/report/inspection.h"
@@ -38,7 +38,7 @@ class Describer {
   }
 
   Note condition(const ops::Obligation& obligation) {
-    return {.where = ir::place_of(*obligation.node).node, .message = report::condition_text(obligation, dims_)};
+    return {.where = ir::location_of(*obligation.node).node, .message = report::condition_text(obligation, dims_)};
   }
 
  private:
@@ -75,7 +75,7 @@ Inspection inspect(const Model& model, const InspectOptions& options) {
   });
   for (const dim::SymbolInfo& info : report::symbols_of(seen)) out.symbols.push_back(symbol_of(info));
   for (const infer::Problem& problem : seen.result.problems())
-    out.problems.push_back({.where = ir::place_of(*problem.node).node, .message = problem.message});
+    out.problems.push_back({.where = ir::location_of(*problem.node).node, .message = problem.message});
   for (const ops::Obligation& obligation : seen.result.obligations())
     out.obligations.push_back(describer.condition(obligation));
   out.out_of_budget = seen.result.out_of_budget();

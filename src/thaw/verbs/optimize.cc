@@ -135,7 +135,7 @@ Attempt attempt_without_failing(const ir::Model& original, OptimizeOptions& opti
       if (std::ranges::count(options.skip, failed.pass) > 0) throw;
       options.skip.push_back(failed.pass);
       report.rejected_passes.push_back(
-          {.kind = failed.pass, .place = "the model", .part = {}, .replaced = {}, .why = failed.parts().what});
+          {.kind = failed.pass, .location = "the model", .part = {}, .replaced = {}, .why = failed.parts().what});
     }
   }
 }
@@ -171,7 +171,7 @@ OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Outp
     if (auto without = leave_out_faulty(made, original, how)) {
       for (const std::string& pass : without->first)
         report.rejected_passes.push_back({.kind = pass,
-                                          .place = "the model",
+                                          .location = "the model",
                                           .part = {},
                                           .replaced = {},
                                           .why = "with it, " + first_difference(made.check)});

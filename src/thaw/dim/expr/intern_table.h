@@ -34,7 +34,7 @@ class InternTable {
   const T* insert(uint64_t hash, T element) {
     if ((elements_.size() + 1) * 2 > slots_.size()) grow();
     elements_.push_back(std::move(element));
-    place({hash, &elements_.back()});
+    position({hash, &elements_.back()});
     return &elements_.back();
   }
 
@@ -46,7 +46,7 @@ class InternTable {
     const T* element = nullptr;
   };
 
-  void place(Slot slot) {
+  void position(Slot slot) {
     const size_t mask = slots_.size() - 1;
     size_t at = slot.hash & mask;
     while (slots_[at].element != nullptr) at = (at + 1) & mask;
@@ -57,7 +57,7 @@ class InternTable {
     std::vector<Slot> old(slots_.empty() ? 64 : slots_.size() * 2);
     old.swap(slots_);
     for (const Slot& slot : old) {
-      if (slot.element != nullptr) place(slot);
+      if (slot.element != nullptr) position(slot);
     }
   }
 

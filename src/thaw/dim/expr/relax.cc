@@ -15,7 +15,7 @@ constexpr int kMaxSteps = 24;
 int64_t ceil_quotient(int64_t a, int64_t b) { return -floor_quotient(-a, b); }
 
 // One place where an atom can be replaced: term `term`, of which `atom` is a factor with power 1 and `rest` the others.
-struct Place {
+struct Position {
   Term term;
   const Atom* atom = nullptr;
   const Monomial* rest = nullptr;  // null for 1
@@ -33,7 +33,7 @@ class Relaxation {
     std::optional<int64_t> best;
     raise(best, sum_of_bounds(poly).lower, scale);
     if (auto shifted = lower_by_shift(poly)) raise(best, *shifted, scale);
-    if (const std::optional<Place> place = choose(poly)) replace(poly, *place, scale, best);
+    if (const std::optional<Position> position = choose(poly)) replace(poly, *position, scale, best);
     return best;
   }
 
@@ -45,44 +45,44 @@ class Relaxation {
   }
 
   // The deepest atom that has a bound in the direction its sign asks for.
-  std::optional<Place> choose(const Poly& poly) {
-    std::optional<Place> chosen;
+  std::optional<Position> choose(const Poly& poly) {
+    std::optional<Position> chosen;
     for (const Term& t : poly.terms()) {
       for (const Factor& f : t.monomial->factors) {
         if (f.atom->kind == AtomKind::kSymbol || f.power != 1) continue;
         if (chosen && std::pair(f.atom->depth, f.atom->id) <= std::pair(chosen->atom->depth, chosen->atom->id))
           continue;
-        if (auto place = place_of(t, f.atom)) chosen = place;
+        if (auto position = position_of(t, f.atom)) chosen = position;
       }
     }
     return chosen;
   }
 
-  std::optional<Place> place_of(const Term& t, const Atom* atom) {
-    Place place{t, atom, nullptr, t.coef > 0};
+  std::optional<Position> position_of(const Term& t, const Atom* atom) {
+    Position position{t, atom, nullptr, t.coef > 0};
     if (t.monomial->factors.size() > 1) {
       std::vector<Factor> others;
       for (const Factor& f : t.monomial->factors) {
         if (f.atom != atom) others.push_back(f);
       }
-      place.rest = tables_.monomial(others);
-      if (place.rest == nullptr) return std::nullopt;
-      const Bounds sign = bounds_of(*place.rest, tables_);
+      position.rest = tables_.monomial(others);
+      if (position.rest == nullptr) return std::nullopt;
+      const Bounds sign = bounds_of(*position.rest, tables_);
       if (sign.lower < 0 && sign.upper > 0) return std::nullopt;
-      if (sign.lower < 0) place.positive = !place.positive;
+      if (sign.lower < 0) position.positive = !position.positive;
     }
     switch (atom->kind) {
       case AtomKind::kFloor:
-        return atom->operands[1].is_constant() || divides(atom->operands[1], place.rest) ? std::optional(place)
-                                                                                         : std::nullopt;
+        return atom->operands[1].is_constant() || divides(atom->operands[1], position.rest) ? std::optional(position)
+                                                                                            : std::nullopt;
       case AtomKind::kMin:
-        return place.positive ? std::nullopt : std::optional(place);
+        return position.positive ? std::nullopt : std::optional(position);
       case AtomKind::kMax:
-        return place.positive ? std::optional(place) : std::nullopt;
+        return position.positive ? std::optional(position) : std::nullopt;
       default: {
         const bool at_least_one =
             std::all_of(atom->operands.begin(), atom->operands.end(), [](Dim d) { return bounds_of(d).lower >= 1; });
-        return place.positive && at_least_one ? std::optional(place) : std::nullopt;
+        return position.positive && at_least_one ? std::optional(position) : std::nullopt;
       }
     }
   }
@@ -104,42 +104,42 @@ class Relaxation {
     }
   }
 
-  void replace(const Poly& poly, const Place& place, int64_t scale, std::optional<int64_t>& best) {
-    const int64_t coef = place.term.coef;
-    if (place.atom->kind != AtomKind::kFloor) {
-      for (Dim operand : place.atom->operands) {
+  void replace(const Poly& poly, const Position& position, int64_t scale, std::optional<int64_t>& best) {
+    const int64_t coef = position.term.coef;
+    if (position.atom->kind != AtomKind::kFloor) {
+      for (Dim operand : position.atom->operands) {
         Poly next = poly;
-        next.add_term(-coef, place.term.monomial);
-        add(next, place.rest, operand, coef);
+        next.add_term(-coef, position.term.monomial);
+        add(next, position.rest, operand, coef);
         if (auto found = lower(std::move(next), scale)) raise(best, *found, 1);
       }
       return;
     }
-    const Dim numerator = place.atom->operands[0];
-    const Dim divisor = place.atom->operands[1];
+    const Dim numerator = position.atom->operands[0];
+    const Dim divisor = position.atom->operands[1];
     if (auto m = divisor.constant()) {  // m*floor(p/m) is p - m + 1 at least and p at most
       int64_t scaled = 0;
       if (*m <= 0 || __builtin_mul_overflow(scale, *m, &scaled)) return;
       Poly without = poly;
-      without.add_term(-coef, place.term.monomial);
+      without.add_term(-coef, position.term.monomial);
       Poly next(tables_);
       next.add(without, *m);
-      add(next, place.rest, numerator, coef);
-      if (place.positive) {
+      add(next, position.rest, numerator, coef);
+      if (position.positive) {
         int64_t slack = 0;
         if (__builtin_mul_overflow(coef, 1 - *m, &slack)) return;
-        add(next, place.rest, Dim(slack), 1);
+        add(next, position.rest, Dim(slack), 1);
       }
       if (auto found = lower(std::move(next), scaled)) raise(best, *found, 1);
       return;
     }
     // d*floor(p/d) is p - d + 1 at least and p at most, for d > 0.
-    const auto others = quotient(*place.rest, *divisor.expr()->terms[0].monomial);
+    const auto others = quotient(*position.rest, *divisor.expr()->terms[0].monomial);
     const Monomial* rest = others->empty() ? nullptr : tables_.monomial(*others);
     if (!others->empty() && rest == nullptr) return;
     if (rest != nullptr && bounds_of(*rest, tables_).lower < 0) return;
     Poly next = poly;
-    next.add_term(-coef, place.term.monomial);
+    next.add_term(-coef, position.term.monomial);
     add(next, rest, coef > 0 ? numerator - divisor + 1 : numerator, coef);
     if (auto found = lower(std::move(next), scale)) raise(best, *found, 1);
   }

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kFirstPoints = 48;      // visited before anything that costs more
 constexpr size_t kMorePoints = 4000;     // visited when nothing proves the statement
 constexpr int64_t kExhaustive = 100000;  // the largest domain that is visited whole
-constexpr size_t kPlacesTried = 24;      // of each symbol, where data must not matter
+constexpr size_t kPositionsTried = 24;   // of each symbol, where data must not matter
 constexpr int64_t kMaxCases = 1024;      // of remainders
 constexpr int kMaxSplitCases = 4096;     // of min, max and broadcast, over all cases of remainders
 
@@ -135,10 +135,10 @@ std::optional<Assignment> breaks_whatever(Relation relation, Dim a, Dim b, const
   // Each symbol's least values and then ever larger ones, all of them moved alike.
   std::vector<Axis> axes;
   for (const int id : chosen) axes.emplace_back(scope.symbols()[static_cast<size_t>(id)]);
-  for (size_t place = 0; place < kPlacesTried; ++place) {
+  for (size_t position = 0; position < kPositionsTried; ++position) {
     for (size_t moved = 0; moved <= chosen.size(); ++moved) {
       for (size_t i = 0; i < chosen.size(); ++i) {
-        const auto value = axes[i].at(moved == chosen.size() || moved == i ? place : 0);
+        const auto value = axes[i].at(moved == chosen.size() || moved == i ? position : 0);
         sizes[chosen[i]] = value ? *value : axes[i].upper();
       }
       if (breaks(sizes)) return sizes;

@@ -58,8 +58,8 @@ Axis::Axis(const SymbolInfo& info) : step_(info.modulus) {
   next_down_ = saturated_sum(next_up_, -step_);
 }
 
-std::optional<int64_t> Axis::at(size_t place) {
-  while (values_.size() <= place) {
+std::optional<int64_t> Axis::at(size_t position) {
+  while (values_.size() <= position) {
     const bool up = next_up_ <= upper_;
     const bool down = next_down_ >= lower_;
     if (!up && !down) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<int64_t> Axis::at(size_t place) {
       next_down_ = saturated_sum(next_down_, -step_);
     }
   }
-  return values_[place];
+  return values_[position];
 }
 
 int64_t Axis::nearest(int64_t value) const {
@@ -87,7 +87,7 @@ Search::Search(const Statement& statement)
   for (int id : program_.symbols()) {
     axes_.emplace_back(scope.symbols()[static_cast<size_t>(id)]);
     first.point.push_back(*axes_.back().at(0));
-    first.places.push_back(0);
+    first.positions.push_back(0);
   }
   first.cost = cost_of(first.point);
   frontier_.push(std::move(first));
@@ -131,11 +131,11 @@ bool Search::ascend(size_t limit) {
     frontier_.pop();
     if (try_point(node.point)) return true;
     for (size_t axis = node.axis; axis < axes_.size(); ++axis) {
-      const auto value = axes_[axis].at(node.places[axis] + 1);
+      const auto value = axes_[axis].at(node.positions[axis] + 1);
       if (!value) continue;
       Node next = node;
       next.axis = axis;
-      ++next.places[axis];
+      ++next.positions[axis];
       next.point[axis] = *value;
       next.cost = cost_of(next.point);
       frontier_.push(std::move(next));
@@ -150,18 +150,18 @@ bool Search::exhaust(int64_t limit) {
     if (!axis.count() || __builtin_mul_overflow(total, *axis.count(), &total) || total > limit) return false;
   }
   defined_ = overflowed_ = 0;
-  std::vector<size_t> places(axes_.size(), 0);
+  std::vector<size_t> positions(axes_.size(), 0);
   std::vector<int64_t> point;
   for (Axis& axis : axes_) point.push_back(*axis.at(0));
   for (;;) {
     try_point(point);
     size_t axis = 0;
     for (; axis < axes_.size(); ++axis) {
-      if (const auto value = axes_[axis].at(++places[axis])) {
+      if (const auto value = axes_[axis].at(++positions[axis])) {
         point[axis] = *value;
         break;
       }
-      places[axis] = 0;
+      positions[axis] = 0;
       point[axis] = *axes_[axis].at(0);
     }
     if (axis == axes_.size()) return true;

@@ -16,7 +16,7 @@ class Axis {
   explicit Axis(const SymbolInfo& info);
 
   // The value at a place in that order; nullopt past the last.
-  std::optional<int64_t> at(size_t place);
+  std::optional<int64_t> at(size_t position);
   std::optional<int64_t> count() const { return count_; }  // none: past what is countable
   // The admitted value nearest to `value`.
   int64_t nearest(int64_t value) const;
@@ -60,7 +60,7 @@ class Search {
   struct Node {
     int64_t cost;
     std::vector<int64_t> point;
-    std::vector<size_t> places;
+    std::vector<size_t> positions;
     size_t axis;  // only this axis and later ones are stepped on from here, so that no point is met twice
     bool operator>(const Node& other) const { return cost != other.cost ? cost > other.cost : point > other.point; }
   };

@@ -212,7 +212,7 @@ class Node {
   Node* previous_ = nullptr;
   Node* next_ = nullptr;
   uint32_t order_ = 0;  // scratch of sort_topologically
-  uint64_t place_ = 0;  // grows along the graph's list of nodes
+  uint64_t position_ = 0;  // grows along the graph's list of nodes
   bool removed_ = false;
   std::vector<Value*> inputs_, outputs_;
   std::vector<uint32_t> use_slots_;  // where the use of each input stands in its value's uses
@@ -296,7 +296,7 @@ class Graph {
   Node* next(const Node* node) const { return node->next_; }                  // null after the last
   Node* previous(const Node* node) const { return node->previous_; }          // null before the first
   // A number that grows along nodes(), and stays with a node until the list is made anew around it.
-  static uint64_t place_of(const Node* node) { return node->place_; }
+  static uint64_t position_of(const Node* node) { return node->position_; }
   const std::vector<Value*>& initializers() const;
   const std::vector<Value*>& sparse_initializers() const;
   // Values declared in value_info, in file order. One whose name means nothing in this graph, or repeats a declaration

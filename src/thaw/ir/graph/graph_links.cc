@@ -9,7 +9,7 @@
 namespace thaw::ir {
 
 namespace {
-constexpr uint64_t kPlaceStep = uint64_t{1} << 32;  // room for 32 insertions at one place
+constexpr uint64_t kOrderStep = uint64_t{1} << 32;  // room for 32 insertions at one place
 }
 
 void Graph::Editor::refuse(const std::string& what, const std::string& where, const std::string& next) {
@@ -66,15 +66,15 @@ void Graph::Editor::put_in(Graph& graph, Node* node, Node* before) {
   (node->previous_ ? node->previous_->next_ : graph.first_node_) = node;
   (before ? before->previous_ : graph.last_node_) = node;
   ++graph.node_count_;
-  const uint64_t low = node->previous_ ? node->previous_->place_ : 0;
-  const uint64_t high = before ? before->place_ : low + 2 * kPlaceStep;
-  node->place_ = low + (high - low) / 2;
-  if (node->place_ == low) number_places(graph);
+  const uint64_t low = node->previous_ ? node->previous_->position_ : 0;
+  const uint64_t high = before ? before->position_ : low + 2 * kOrderStep;
+  node->position_ = low + (high - low) / 2;
+  if (node->position_ == low) number_nodes(graph);
 }
 
-void Graph::Editor::number_places(Graph& graph) {
+void Graph::Editor::number_nodes(Graph& graph) {
   uint64_t place = 0;
-  for (Node* node = graph.first_node_; node; node = node->next_) node->place_ = place += kPlaceStep;
+  for (Node* node = graph.first_node_; node; node = node->next_) node->position_ = place += kOrderStep;
 }
 
 void Graph::Editor::drop_value(Graph& graph, Value* value) {

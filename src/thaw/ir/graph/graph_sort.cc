@@ -119,7 +119,7 @@ void Graph::Editor::set_order(Graph& graph, const std::vector<Node*>& nodes) {
   }
   graph.last_node_ = previous;
   if (previous) previous->next_ = nullptr;
-  number_places(graph);
+  number_nodes(graph);
 }
 
 }  // namespace thaw::ir

@@ -86,7 +86,7 @@ class Graph::Editor {
   static Node* make_node(Graph& graph, Node* before);        // in the list; null: at the end
   static void take_out(Graph& graph, Node* node);            // of the list only
   static void put_in(Graph& graph, Node* node, Node* before);
-  static void number_places(Graph& graph);
+  static void number_nodes(Graph& graph);
   static void drop_value(Graph& graph, Value* value);  // names, lists, memory
 
   // What records the edits of the tree that the graph is in; null: nothing does.

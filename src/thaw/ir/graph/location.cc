@@ -1,4 +1,4 @@
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 
 #include <algorithm>
 #include <vector>
@@ -50,19 +50,19 @@ std::string path_of(const Graph& graph) {
   return path;
 }
 
-Place place_of(const Node& node) {
+Location location_of(const Node& node) {
   return {.node = name_or_output(node), .op = operator_name(node), .tensor = {}, .graph = path_of(*node.graph())};
 }
 
-Place place_of(const Value& value) {
-  Place place;
+Location location_of(const Value& value) {
+  Location location;
   if (value.producer() != nullptr) {
-    place = place_of(*value.producer());
+    location = location_of(*value.producer());
   } else if (value.graph() != nullptr) {
-    place.graph = path_of(*value.graph());
+    location.graph = path_of(*value.graph());
   }
-  place.tensor = value.name();
-  return place;
+  location.tensor = value.name();
+  return location;
 }
 
 }  // namespace thaw::ir

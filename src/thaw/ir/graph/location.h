@@ -16,8 +16,8 @@ const Graph& root_of(const Graph& graph);
 std::string path_of(const Graph& graph);
 
 // The node by its name (its first output's, where it has none), operator and subgraph. The tensor is left empty.
-Place place_of(const Node& node);
+Location location_of(const Node& node);
 // The value, and the node that makes it where one does.
-Place place_of(const Value& value);
+Location location_of(const Value& value);
 
 }  // namespace thaw::ir

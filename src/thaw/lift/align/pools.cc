@@ -77,7 +77,7 @@ std::vector<Pool> pools_of(const ir::Model& model) {
   return pools;
 }
 
-enum class Form : uint8_t { kKept, kProduct, kReshape };
+enum class Form : uint8_t { kPreserved, kProduct, kReshape };
 
 // What the i-th pools of the traces become.
 Form form_of(std::span<const std::vector<Pool>> pools, size_t i) {
@@ -85,19 +85,19 @@ Form form_of(std::span<const std::vector<Pool>> pools, size_t i) {
   bool taken_apart = false, differs = false;
   for (const auto& each : pools) {
     const Pool& pool = each[i];
-    if (pool.sizes.size() != first.sizes.size()) return Form::kKept;
+    if (pool.sizes.size() != first.sizes.size()) return Form::kPreserved;
     taken_apart |= pool.taken_apart;
     differs |= pool.taken_apart != first.taken_apart || pool.kernel != first.kernel || pool.sizes != first.sizes;
   }
   const bool same_kernel =
       !taken_apart && std::ranges::all_of(pools, [&](const auto& each) { return each[i].kernel == first.kernel; });
-  if (!differs || same_kernel) return Form::kKept;
+  if (!differs || same_kernel) return Form::kPreserved;
   for (const size_t axis : {0, 1}) {
     const auto alike = [&](const auto& each) { return each[i].cells[axis] == first.cells[axis]; };
     const auto is_whole = [&](const auto& each) { return !taken_apart && each[i].kernel[axis] == 1; };
     if (std::ranges::all_of(pools, is_whole)) continue;
-    if (std::ranges::any_of(pools, [&](const auto& each) { return each[i].is_large(axis); })) return Form::kKept;
-    if (first.cells[axis] == 0 || !std::ranges::all_of(pools, alike)) return Form::kKept;
+    if (std::ranges::any_of(pools, [&](const auto& each) { return each[i].is_large(axis); })) return Form::kPreserved;
+    if (first.cells[axis] == 0 || !std::ranges::all_of(pools, alike)) return Form::kPreserved;
   }
   return taken_apart ? Form::kProduct : Form::kReshape;
 }
@@ -158,11 +158,11 @@ void write_pools_alike(std::vector<Trace>& traces) {
   }
   std::vector<Form> forms;
   for (size_t i = 0; i < pools.front().size(); ++i) forms.push_back(form_of(pools, i));
-  if (std::ranges::all_of(forms, [](Form form) { return form == Form::kKept; })) return;
+  if (std::ranges::all_of(forms, [](Form form) { return form == Form::kPreserved; })) return;
   for (size_t k = 0; k < traces.size(); ++k) {
     rewrite::Emitter emitter(*traces[k].model, "pooled");
     for (size_t i = 0; i < forms.size(); ++i) {
-      if (forms[i] == Form::kKept) continue;
+      if (forms[i] == Form::kPreserved) continue;
       const Pool& pool = pools[k][i];
       emitter.set_origin(pool.node->name);
       const ops::Emit e = emitter.before(pool.node);

@@ -157,7 +157,7 @@ class Masking {
       return meeting.operands[static_cast<size_t>(place.operand)];
     };
     const auto meets = [&](const ops::OperandAxis& place) { return has_axis(value(place), place.axis); };
-    if (link.kind == ops::AxisKind::kKept || std::ranges::none_of(link.inputs, meets)) return;
+    if (link.kind == ops::AxisKind::kPreserved || std::ranges::none_of(link.inputs, meets)) return;
     const ops::OperandAxis& place = link.inputs.front();
     const ir::Value* x = value(place);
     switch (link.combine) {

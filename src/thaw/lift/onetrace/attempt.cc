@@ -395,7 +395,7 @@ class OneTraceAttempt {
     besides_sizes.sizes = false;  // the reference has decided on those
     const rewrite::Changes besides = fixing::fix(model_, besides_sizes);
     for (const Change& c : besides.made)
-      report_.changed.push_back({.where = c.place, .message = c.message(), .at = {}, .code = c.kind});
+      report_.changed.push_back({.where = c.location, .message = c.message(), .at = {}, .code = c.kind});
     guard_untold();
     run::Session session(model_);
     report_.confirmed = true;

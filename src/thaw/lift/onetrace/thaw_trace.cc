@@ -28,7 +28,7 @@ void report_sizes(const Sizes& sizes, FixReferenceReport& report) {
   }
   report.notes.insert(report.notes.end(), sizes.left_out.begin(), sizes.left_out.end());
   if (!sizes.at_case)
-    report.notes.emplace_back("no case is at the export's own sizes, so that the model as it is was not compared");
+    report.notes.emplace_back("no case is at the export's own sizes, so the original model was not compared");
 }
 
 // The trace as it is must be the reference's model: at the export's sizes it gives the same numbers.
@@ -44,7 +44,7 @@ bool is_right_at_export(const ir::Model& model, const Sizes& sizes, const FixRef
   report.cases.push_back(reported(one.name, sizes_of_case(sizes, *sizes.at_case), result));
   report.remaining.push_back({.where = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name),
                               .message =
-                                  "the model as it is does not give the reference's numbers at the sizes of --sizes "
+                                  "the original model does not match the reference at the sizes of --sizes "
                                   "and --values: the reference "
                                   "is another model's, or the export was at other sizes"});
   return false;

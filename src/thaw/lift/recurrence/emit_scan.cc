@@ -38,7 +38,7 @@ class ScanEmission {
     const ir::Node* last = nullptr;
     for (const size_t strand : body_.nodes) {
       const ir::Node* node = strands_[strand].nodes.back();
-      if (!last || ir::Graph::place_of(node) > ir::Graph::place_of(last)) last = node;
+      if (!last || ir::Graph::position_of(node) > ir::Graph::position_of(last)) last = node;
     }
     emitter_.set_origin(rewrite::name_of(*last));
     const ops::Emit at = emitter_.after(const_cast<ir::Node*>(last));
@@ -283,7 +283,7 @@ class ScanEmission {
     for (const BodyResult& result : body_.results)
       for (const BodyResult::Join& join : result.joins) nodes.push_back(join.node);
     for (const Strand& strand : strands_) nodes.insert(nodes.end(), strand.nodes.begin(), strand.nodes.end());
-    std::ranges::sort(nodes, std::greater<>(), ir::Graph::place_of);
+    std::ranges::sort(nodes, std::greater<>(), ir::Graph::position_of);
     for (ir::Node* node : nodes) {
       if (node->is_removed()) continue;
       const bool used = std::ranges::any_of(node->outputs(), [](const ir::Value* v) { return v && v->is_used(); });

@@ -294,7 +294,7 @@ struct PlaceInStrand {
 void schedule(Strands& strands, const std::unordered_map<const ir::Node*, PlaceInStrand>& places) {
   std::vector<ir::Node*> nodes;
   for (const Strand& strand : strands) nodes.insert(nodes.end(), strand.nodes.begin(), strand.nodes.end());
-  std::ranges::sort(nodes, {}, ir::Graph::place_of);
+  std::ranges::sort(nodes, {}, ir::Graph::position_of);
   std::unordered_map<const ir::Node*, int64_t> steps;
   std::vector<ir::Node*> todo(nodes.rbegin(), nodes.rend());
   while (!todo.empty()) {
@@ -355,12 +355,12 @@ std::vector<Strands> StrandSearch::take() {
     int64_t whole = strands.front().end();
     for (const Strand& strand : strands) whole = std::min(whole, strand.end());
     std::ranges::sort(strands, {}, [&](const Strand& strand) {
-      return whole > strand.first ? ir::Graph::place_of(strand.at(whole - 1)) : 0;
+      return whole > strand.first ? ir::Graph::position_of(strand.at(whole - 1)) : 0;
     });
     found.push_back(std::move(strands));
   }
   std::ranges::sort(found, std::greater<>(),
-                    [](const Strands& strands) { return ir::Graph::place_of(strands.back().nodes.back()); });
+                    [](const Strands& strands) { return ir::Graph::position_of(strands.back().nodes.back()); });
   return found;
 }
 

@@ -277,7 +277,7 @@ class BodyFolding {
           result.last = value;
           continue;
         }
-        auto& reader = readers[ir::Graph::place_of(use.node)];
+        auto& reader = readers[ir::Graph::position_of(use.node)];
         reader.first = use.node;
         reader.second.push_back({use.index, step});
       }

@@ -121,7 +121,7 @@ std::optional<Generated> fit_lookup_by_edge(const RowTable& table) {
       };
       const Formula index = kind(layout->row().formula(), layout->height()) * Formula(kinds) +
                             kind(layout->column().formula(), layout->width());
-      return Generated{fmt::format("{} kept entries, told by the {} row and column of {}", kinds * kinds,
+      return Generated{fmt::format("{} stored entries, indexed by the {} row and column of {}", kinds * kinds,
                                    first_too ? "first and last" : "last", layout->describe()),
                        {{rows_at(view, std::move(*lookup), index), view.width}}};
     }

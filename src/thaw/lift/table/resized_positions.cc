@@ -161,7 +161,7 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
     for (const Resizing& method : methods) {
       const JointGrid learned = recover_together(traces, method, scale, work);
       if (learned.is_told && fit.fits(learned.grid, method, std::nullopt, scale))
-        return resized(view, grid, method, learned.grid, "were learned, told by all traces together",
+        return resized(view, grid, method, learned.grid, "were learned, determined by all traces together",
                        context.antialias);
       if (!learned.is_told && learned.grid.height > 0 && context.untold.empty())
         context.untold = untold(grid, learned.grid.height, learned.grid.width, method);

@@ -105,15 +105,15 @@ Image resize_columns(const Image& image, const Taps& taps) {
 
 Image take_nearest(const Image& image, int64_t width, int64_t height) {
   Image result = blank(width, height, image.channels);
-  const auto place = [](int64_t i, int64_t size, int64_t new_size) {
+  const auto position = [](int64_t i, int64_t size, int64_t new_size) {
     const double center = (static_cast<double>(i) + 0.5) * static_cast<double>(size) / static_cast<double>(new_size);
     return std::min(static_cast<int64_t>(center), size - 1);
   };
   for (int64_t y = 0; y < height; ++y) {
-    const uint8_t* row = image.row(place(y, image.height, height));
+    const uint8_t* row = image.row(position(y, image.height, height));
     uint8_t* to = result.row(y);
     for (int64_t x = 0; x < width; ++x, to += image.channels)
-      std::copy_n(row + place(x, image.width, width) * image.channels, image.channels, to);
+      std::copy_n(row + position(x, image.width, width) * image.channels, image.channels, to);
   }
   return result;
 }

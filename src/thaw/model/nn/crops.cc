@@ -109,14 +109,14 @@ Var crop_tokens(const CropGrid& grid, Var mask, int64_t side, CropOrder order) {
   Var first = of_image(grid.first);
 
   // Each part's token as if it were in that part: which row and column, and from that the cell.
-  const auto place = [&](Var crop, Var row, Var column) {  // row and column within the crop
+  const auto location = [&](Var crop, Var row, Var column) {  // row and column within the crop
     return (crop * c + row) * c + column + static_cast<double>(kFirstCell);
   };
   Var line_break = net.integer(kLineBreak);
   const auto whole_token = [&](Var index) {
     Var row = index / (c + 1.0);
     Var column = index - row * (c + 1.0);
-    return where(equal(column, net.integer(cells)), line_break, place(first, row, column));
+    return where(equal(column, net.integer(cells)), line_break, location(first, row, column));
   };
   const auto crops_token = [&](Var index) {
     Var width = of_image(shown.across);
@@ -124,7 +124,7 @@ Var crop_tokens(const CropGrid& grid, Var mask, int64_t side, CropOrder order) {
     Var column = index - row * (width + 1.0);
     Var crop_row = row / c, crop_column = column / c;
     Var crop = first + crop_row * of_image(grid.across) + crop_column + 1.0;
-    Var cell = place(crop, row - crop_row * c, column - crop_column * c);
+    Var cell = location(crop, row - crop_row * c, column - crop_column * c);
     return where(equal(column, width), line_break, cell);
   };
   Var front = crops_first ? crops_token(at) : whole_token(at);

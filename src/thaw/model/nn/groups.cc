@@ -15,8 +15,8 @@ Var slot_mask(Var present) {
   return cast(unsqueeze(score, {1, 2}), type);
 }
 
-Groups make_groups(Var row, Var present, Var place, bool bounded) {
-  return {row, present, place, slot_mask(present), bounded, {}};
+Groups make_groups(Var row, Var present, Var location, bool bounded) {
+  return {row, present, location, slot_mask(present), bounded, {}};
 }
 
 Groups even_groups(Var groups, Var slots) {
@@ -101,7 +101,7 @@ Var attend_in_groups(Var q, Var k, Var v, const Groups& groups, int64_t heads, i
   const auto in_slots = [&](Var x) { return gather(x, groups.row); };
   Var attended =
       attend_in_batch(in_slots(q), in_slots(k), in_slots(v), groups.mask, groups.bounded, heads, head_dim, scale);
-  return gather(reshape(attended, {-1, heads * head_dim}), groups.place);
+  return gather(reshape(attended, {-1, heads * head_dim}), groups.location);
 }
 
 }  // namespace thaw::model

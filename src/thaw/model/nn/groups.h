@@ -13,7 +13,7 @@ namespace thaw::model {
 struct Groups {
   Var row;              // int64 [groups, slots]: the row in each slot; 0 where there is none
   Var present;          // bool [groups, slots]
-  Var place;            // int64 [rows]: where in the flattened [groups * slots] each row is
+  Var location;         // int64 [rows]: where in the flattened [groups * slots] each row is
   Var mask;             // [groups, 1, 1, slots] in the activations' type: 0, or a number that softmax makes 0 of
   bool bounded = true;  // the architecture bounds the slots (windows, chunks); false: they grow with the input
   // int64 [2], groups and slots, where rows stand in order, as many in each group: nothing is moved or masked then, and
@@ -25,7 +25,7 @@ struct Groups {
 Var slot_mask(Var present);
 
 // Fills in the mask.
-Groups make_groups(Var row, Var present, Var place, bool bounded);
+Groups make_groups(Var row, Var present, Var location, bool bounded);
 
 // Groups of equally many rows, which stand in order; both int64 scalars.
 Groups even_groups(Var groups, Var slots);

@@ -118,9 +118,9 @@ std::vector<Var> Net::write(std::string_view op, const std::vector<Var>& inputs,
   return vars;
 }
 
-void Net::set_location(std::string place) {
-  emitter_.set_origin(place);
-  location_ = std::move(place);
+void Net::set_location(std::string location) {
+  emitter_.set_origin(location);
+  location_ = std::move(location);
 }
 
 void Net::state(const std::string& sizes) { stated_.push_back(sizes); }

@@ -73,7 +73,7 @@ class Net {
 
   // Where in the model the next nodes stand: "blocks.3.attn". Scope sets it.
   const std::string& location() const { return location_; }
-  void set_location(std::string place);
+  void set_location(std::string location);
 
   std::unique_ptr<ir::Model> finish();
 

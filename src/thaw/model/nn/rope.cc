@@ -170,9 +170,9 @@ TokenRotary rotary_at(const Rope& rope, Var positions, bool by_axis, Var batch) 
     Var is_long = greater_or_equal(furthest, net.integer(rope.switch_at));
     frequencies = where(is_long, net.floats({pairs}, rope.long_context), frequencies);
   }
-  Var place = cast(positions, DataType::kFloat);
-  place = by_axis ? gather(transpose(place, {1, 2, 0}), net.integers(rope.axis), 2) : unsqueeze(place, {2});
-  const Rotary angles = rotary_from_angles(place * frequencies, net.dtype(), rope.scale);
+  Var location = cast(positions, DataType::kFloat);
+  location = by_axis ? gather(transpose(location, {1, 2, 0}), net.integers(rope.axis), 2) : unsqueeze(location, {2});
+  const Rotary angles = rotary_from_angles(location * frequencies, net.dtype(), rope.scale);
   TokenRotary rotary{.cos = {}, .sin = {}, .row = {}, .dim = rope.dim};
   if (net.is_ort()) {
     rotary.cos = reshape(angles.cos, {-1, pairs});

@@ -43,7 +43,7 @@ class Scope {
 class Here {
  public:
   explicit Here(const Scope& scope) : Here(scope.net(), scope.name()) {}
-  Here(Net& net, std::string place) : net_(net), outer_(net.location()) { net.set_location(std::move(place)); }
+  Here(Net& net, std::string location) : net_(net), outer_(net.location()) { net.set_location(std::move(location)); }
   Here(const Here&) = delete;
   Here& operator=(const Here&) = delete;
   ~Here() { net_.set_location(outer_); }

@@ -34,8 +34,8 @@ void embed(Context& ctx, int words, int gamma, DataType dtype) {
   }
   for (int i = words + 1; i < gamma; ++i) require_axis(ctx, i, 2, 1, hidden, "hidden size of the tables");
   require_axis(ctx, gamma + 1, 1, 0, hidden, "hidden size of the embedding and its bias");
-  if (const Fact& places = ctx.input(words + 1); places.rank() == 2 && !ctx.has_input(8))
-    ctx.require_at_most(length, places.dim(0), "tokens and the table of positions", {0, 1}, {words + 1, 0});
+  if (const Fact& positions = ctx.input(words + 1); positions.rank() == 2 && !ctx.has_input(8))
+    ctx.require_at_most(length, positions.dim(0), "tokens and the table of positions", {0, 1}, {words + 1, 0});
   ctx.set_tensor(0, dtype, Shape{batch, length, hidden});
   if (ctx.wants_output(1)) ctx.set_tensor(1, DataType::kInt32, Shape{batch});
   if (ctx.wants_output(2)) ctx.set_tensor(2, dtype, Shape{batch, length, hidden});
@@ -136,7 +136,7 @@ std::optional<AxesMap> gather_quantized_axes(NodeView& view) {
     for (int i : {2, 3})
       if (view.input(i).rank() == rank) link.inputs.push_back({i, *axis});
     const bool is_shared = *axis == blocks || (is_packed && *axis == rank - 1);
-    if (is_shared && link.kind == AxisKind::kKept) link.kind = AxisKind::kMixed;
+    if (is_shared && link.kind == AxisKind::kPreserved) link.kind = AxisKind::kMixed;
   }
   return map;
 }

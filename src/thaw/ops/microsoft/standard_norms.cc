@@ -85,9 +85,9 @@ void standard_embed_layer_norm(AdapterContext& n) {
   };
   Value* ids = node.input(0);
   Value* length = at.slice(at.shape(ids), 1, 2);
-  Value* places =
+  Value* positions =
       n.has_input(8) ? rows(3, node.input(8)) : at.emit("Slice", {node.input(3), at.list({0}), length, at.list({0})});
-  Value* sum = at.add(rows(2, ids), places);
+  Value* sum = at.add(rows(2, ids), positions);
   if (n.has_input(4) != n.has_input(1)) throw NoEqual{"its segments and their table are not both there"};
   if (n.has_input(4)) sum = at.add(sum, rows(4, node.input(1)));
   if (n.wants_output(1)) {  // how many tokens of each sample count
@@ -122,15 +122,15 @@ void standard_rotary_embedding(AdapterContext& n) {
     width = *hidden / heads;
   }
   if (rotated > width) throw NoEqual{"it turns more than a head"};
-  Value* places = n.changing().input(1);
+  Value* ids = n.changing().input(1);
   Value* length = at.slice(at.shape(n.changing().input(0)), x.rank() - 2, x.rank() - 1);
   Value* whole = heads_of(n, heads, width);
   if (positions.rank() < 2) {
     Value* counted = at.emit("Range", {at.integer(0), at.squeeze(length, {0}), at.integer(1)});
-    places = at.unsqueeze(at.add(counted, at.reshape(places, at.list({1}))), {0});
+    ids = at.unsqueeze(at.add(counted, at.reshape(ids, at.list({1}))), {0});
   }
   const auto angles = [&](int i) {
-    return at.unsqueeze(at.emit("Gather", {n.changing().input(i), places}, {{"axis", int64_t{0}}}), {2});
+    return at.unsqueeze(at.emit("Gather", {n.changing().input(i), ids}, {{"axis", int64_t{0}}}), {2});
   };
   Value* result = rotation_as_arithmetic(at, {.whole = whole,
                                               .cosine = angles(2),

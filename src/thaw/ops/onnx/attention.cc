@@ -273,10 +273,10 @@ void rotate_by_own_tables(BatchContext& n, int positions, int table) {
     BatchContext::refuse("its tables differ from sample to sample, without a position for each token");
   const bool merges = n.can_merge(0) && n.can_merge(positions);
   ir::Value* length = n.slice(n.shape(n.leading(table)), 1, 2);
-  ir::Value* places = n.add(n.leading(positions), n.mul(n.sample_numbers(2), length));
+  ir::Value* shifted = n.add(n.leading(positions), n.mul(n.sample_numbers(2), length));
   ir::Value* both = merges ? nullptr : n.slice(n.shape(n.leading(0)), 0, 2);
   n.set_operand(0, merges ? n.merged(0) : n.flattened(n.leading(0)));
-  n.set_operand(positions, merges ? n.squeeze(places, {1}) : n.flattened(places));
+  n.set_operand(positions, merges ? n.squeeze(shifted, {1}) : n.flattened(shifted));
   for (const int i : {table, table + 1}) n.set_operand(i, n.flattened(n.leading(i)));
   n.note_change();
   if (merges) return n.keep(Form::kMerged);

@@ -68,7 +68,7 @@ class AttentionWriter {
       if (std::ranges::find(kKnownAttributes, attribute.name) == std::end(kKnownAttributes))
         throw NoEqual{"its attribute '" + attribute.name + "' has no arithmetic here"};
     if (!ir::is_floating(type_)) throw NoEqual{"its type is not known"};
-    if (n_.has_input(6)) throw NoEqual{"it is told how many keys there are"};
+    if (n_.has_input(6)) throw NoEqual{"it has nonpad_kv_seqlen"};
   }
 
   int64_t heads_of(int i, std::string_view attribute) {
@@ -102,8 +102,8 @@ class AttentionWriter {
   }
 
   // The scores are an output as they are at one of four places.
-  void show(int64_t place, Value* scores) {
-    if (n_.wants_output(3) && n_.attr_int("qk_matmul_output_mode", 0) == place) n_.become(3, scores);
+  void show(int64_t position, Value* scores) {
+    if (n_.wants_output(3) && n_.attr_int("qk_matmul_output_mode", 0) == position) n_.become(3, scores);
   }
 
   Value* capped(Value* scores) {

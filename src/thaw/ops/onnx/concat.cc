@@ -100,7 +100,7 @@ std::optional<AxesMap> concat_axes(NodeView& view, int first, int step) {
   AxesMap map;
   for (int k = 0; k < rank; ++k) {
     AxisLink& link = map.links.emplace_back();
-    link.kind = k == axis ? AxisKind::kMixed : AxisKind::kKept;
+    link.kind = k == axis ? AxisKind::kMixed : AxisKind::kPreserved;
     for (int i = first; i < view.num_inputs(); i += step) link.inputs.push_back({i, k});
     link.outputs.push_back({0, k});
   }

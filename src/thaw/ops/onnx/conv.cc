@@ -115,10 +115,10 @@ void require_deform_channels(Context& ctx, const std::optional<Shape>& out) {
   const Fact& weight = ctx.input(1);
   if (!out || weight.rank() != static_cast<int>(out->size())) return;
   const int rank = weight.rank();
-  Dim places = ctx.attr_int("offset_group", 1);
-  for (int k = 2; k < rank; ++k) places = places * weight.dim(k);
-  require_axis(ctx, 2, rank, 1, places * (rank - 2), "DeformConv's offsets of a window");
-  require_axis(ctx, 4, rank, 1, places, "DeformConv's mask of a window");
+  Dim positions = ctx.attr_int("offset_group", 1);
+  for (int k = 2; k < rank; ++k) positions = positions * weight.dim(k);
+  require_axis(ctx, 2, rank, 1, positions * (rank - 2), "DeformConv's offsets of a window");
+  require_axis(ctx, 4, rank, 1, positions, "DeformConv's mask of a window");
   for (int k = 0; k < rank; ++k)
     if (k != 1) require_axis(ctx, 4, rank, k, (*out)[static_cast<size_t>(k)], "DeformConv's output and its mask");
 }

@@ -274,15 +274,15 @@ void suggest_permuted_axis(FrozenContext& ctx) {
   int64_t axis = ctx.attr_int("axis", 0);
   if (axis < 0) axis += data.rank();
   if (axis < 0 || axis >= data.rank() || !data.dim(static_cast<int>(axis)).is_symbolic()) return;
-  std::vector<int64_t> places;
+  std::vector<int64_t> positions;
   try {
-    places = table->to_int64();
+    positions = table->to_int64();
   } catch (const Error&) {
     return;  // its data cannot be read
   }
-  std::sort(places.begin(), places.end());
-  for (size_t i = 0; i < places.size(); ++i)
-    if (places[i] != static_cast<int64_t>(i)) return;
+  std::sort(positions.begin(), positions.end());
+  for (size_t i = 0; i < positions.size(); ++i)
+    if (positions[i] != static_cast<int64_t>(i)) return;
   ctx.suggest(data.dim(static_cast<int>(axis)), table->dims[0], "an index and its axis");
 }
 
@@ -321,9 +321,9 @@ void pick_position(FrozenContext& ctx) {
   if (axis < 0 || axis >= data.rank()) return;
   const Dim size = data.dim(static_cast<int>(axis));
   const auto now = size.is_symbolic() ? dim::evaluate(size, ctx.assumed_sizes()) : std::nullopt;
-  const auto place = now ? ctx.ints(1) : std::nullopt;
-  if (!place) return;
-  const int64_t at = place->front() < 0 ? place->front() + *now : place->front();
+  const auto position = now ? ctx.ints(1) : std::nullopt;
+  if (!position) return;
+  const int64_t at = position->front() < 0 ? position->front() + *now : position->front();
   if (at >= 0 && at < *now) ctx.pick(size, at, at + 1);
 }
 

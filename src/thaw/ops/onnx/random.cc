@@ -56,13 +56,13 @@ void batch_eye_like(BatchContext& n) {
 
 // Numbers of [0, 1): a polynomial of the place, modulo a prime.
 ir::Value* scattered(const ir::Node& node, int64_t salt, const Emit& at) {
-  constexpr int64_t kPrime = 65537, kSquares = 7919, kPlaces = 104729;
+  constexpr int64_t kPrime = 65537, kSquares = 7919, kPositions = 104729;
   const auto given = node.attribute_ints("shape");
   ir::Value* sizes = node.input(0) ? at.shape(node.input(0)) : at.list({given.begin(), given.end()});
   ir::Value* count = at.reduce("ReduceProd", sizes, {0}, false);
-  ir::Value* place = at.emit("Range", {at.integer(0), count, at.integer(1)});
-  ir::Value* slope = at.add(at.mul(place, at.integer(kSquares)), at.integer(kPlaces + salt));
-  ir::Value* number = at.emit("Mod", {at.add(at.mul(place, slope), at.integer(salt)), at.integer(kPrime)});
+  ir::Value* position = at.emit("Range", {at.integer(0), count, at.integer(1)});
+  ir::Value* slope = at.add(at.mul(position, at.integer(kSquares)), at.integer(kPositions + salt));
+  ir::Value* number = at.emit("Mod", {at.add(at.mul(position, slope), at.integer(salt)), at.integer(kPrime)});
   ir::Value* share = at.div(at.cast(number, DataType::kFloat), at.scalar(kPrime, DataType::kFloat));
   return at.reshape(share, sizes);
 }

@@ -84,7 +84,7 @@ class SizeSplitter {
   }
 
   std::vector<Split> run() {
-    if (is_product_) place(0);
+    if (is_product_) position(0);
     return std::move(found_);
   }
 
@@ -96,7 +96,7 @@ class SizeSplitter {
     int64_t value;
   };
 
-  void place(size_t next) {
+  void position(size_t next) {
     if (next == factors_.size()) {
       Split split{parts_, at_};
       for (size_t k = 0; k < left_.size(); ++k) split.parts[k] = split.parts[k] * Dim(left_[k]);
@@ -113,7 +113,7 @@ class SizeSplitter {
       left_[k] /= factor.value;
       parts_[k] = before * factor.symbol;
       at_.emplace_back(factor.id, k);
-      place(next + 1);
+      position(next + 1);
       at_.pop_back();
       parts_[k] = before;
       left_[k] *= factor.value;

@@ -253,7 +253,7 @@ void batch_resized(BatchContext& n, const ResizeOperands& at) {
   const int sizes = is_given(n, at.sizes) ? at.sizes : -1;
   // A size among those of named axes would have to become that of the batch.
   const bool names_first = names_axes && sizes >= 0 && std::ranges::count(resized_axes(n, rank), 0) > 0;
-  if (first && first->kind == AxisKind::kKept && !names_first && (rank > 1 || n.can_merge(0)))
+  if (first && first->kind == AxisKind::kPreserved && !names_first && (rank > 1 || n.can_merge(0)))
     return batch_along_first_axis(n, names_axes ? -1 : sizes);
   batch_with_new_axis(n, at, sizes);
 }

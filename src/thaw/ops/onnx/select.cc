@@ -336,7 +336,7 @@ void needs_of_suppression(Context& ctx) {
 }
 
 // Places along an axis each.
-void range_of_places(Context& ctx) {
+void range_of_positions(Context& ctx) {
   const Fact& data = ctx.input(0);
   Dim longest = data.has_rank() ? Dim(1) : Dim();
   for (int k = 0; k < data.rank() && longest.is_known(); ++k)
@@ -361,7 +361,7 @@ void add_select_ops(Registry& r) {
   r.add({.name = "NonZero",
          .shape = nonzero,
          .needs = needs_nothing,
-         .range = range_of_places,
+         .range = range_of_positions,
          .axes = no_axes(kSizedByData)});
   r.add({.name = "Unique",
          .shape = unique,

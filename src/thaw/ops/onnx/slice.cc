@@ -262,7 +262,7 @@ std::optional<int64_t> only_position(const ir::Node& slice, int rank, int axis) 
 
 // Whether slices take every position of an axis apart, one by one: the states of the layers of a network, say, of which
 // there cannot be more.
-bool takes_apart(const ir::Node& slice, int rank, int axis, int64_t size) {
+bool decomposes(const ir::Node& slice, int rank, int axis, int64_t size) {
   const auto uses = slice.input(0)->uses();
   constexpr size_t kMostUses = 1024;
   if (only_position(slice, rank, axis) != size - 1 || uses.size() > kMostUses || size > std::ssize(uses)) return false;
@@ -318,7 +318,7 @@ void frozen_slice(FrozenContext& ctx) {
     }
     if (!size.is_symbolic() || !end || *end <= 1 || *end > (int64_t{1} << 31) - 2 || !plain_step) continue;
     auto assumed = dim::evaluate(size, ctx.assumed_sizes());
-    if (assumed == *end && takes_apart(ctx.node(), data.rank(), static_cast<int>(axis), *end)) continue;
+    if (assumed == *end && decomposes(ctx.node(), data.rank(), static_cast<int>(axis), *end)) continue;
     // Cut back to a size that the axis was padded from.
     if (!assumed || *assumed != *end) {
       for (int id : dim::symbols_of(size)) {

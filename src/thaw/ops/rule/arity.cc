@@ -16,7 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "thaw/core/error.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/ir/graph/schema.h"
 #include "thaw/ops/rule/bodies.h"
 #include "thaw/ops/rule/registry.h"

@@ -9,17 +9,17 @@
 
 namespace thaw::ops {
 
-std::optional<int> AxisLink::axis_of(const std::vector<OperandAxis>& places, int operand) {
-  const auto at = std::ranges::find(places, operand, &OperandAxis::operand);
-  return at == places.end() ? std::nullopt : std::optional(at->axis);
+std::optional<int> AxisLink::axis_of(const std::vector<OperandAxis>& positions, int operand) {
+  const auto at = std::ranges::find(positions, operand, &OperandAxis::operand);
+  return at == positions.end() ? std::nullopt : std::optional(at->axis);
 }
 
 namespace {
 
-const AxisLink* find(const std::vector<AxisLink>& links, std::vector<OperandAxis> AxisLink::* places,
+const AxisLink* find(const std::vector<AxisLink>& links, std::vector<OperandAxis> AxisLink::* positions,
                      OperandAxis wanted) {
   const auto has = [&](const AxisLink& link) {
-    return std::ranges::find(link.*places, wanted) != (link.*places).end();
+    return std::ranges::find(link.*positions, wanted) != (link.*positions).end();
   };
   const auto at = std::ranges::find_if(links, has);
   return at == links.end() ? nullptr : &*at;
@@ -94,9 +94,9 @@ class Matching {
 
   std::optional<AxesMap> run() {
     for (int i = 0; i < view_.num_inputs(); ++i)
-      if (view_.has_input(i) && !place_input(i)) return std::nullopt;
+      if (view_.has_input(i) && !position_input(i)) return std::nullopt;
     for (int i = 0; i < view_.num_outputs() && i < static_cast<int>(form_.outputs.size()); ++i)
-      if (view_.wants_output(i)) place_output(i);
+      if (view_.wants_output(i)) position_output(i);
     for (AxisLink& link : map_.links) {
       if (link.inputs.empty()) {
         link.kind = AxisKind::kNew;
@@ -126,7 +126,7 @@ class Matching {
         if (token.name != "_") at(link_of(token, token.is_group ? count - 1 - k : -1), axis);
   }
 
-  bool place_input(int i) {
+  bool position_input(int i) {
     const auto last = static_cast<int>(form_.inputs.size()) - 1;
     if (i > last && !form_.inputs.back().repeats) return true;
     const Term& term = form_.inputs[static_cast<size_t>(std::min(i, last))];
@@ -155,7 +155,7 @@ class Matching {
     return true;
   }
 
-  void place_output(int i) {
+  void position_output(int i) {
     const std::vector<Token>& tokens = form_.outputs[static_cast<size_t>(i)].tokens;
     const auto group = std::ranges::find(tokens, true, &Token::is_group);
     const auto known = group == tokens.end() ? groups_.end() : groups_.find(group->name);

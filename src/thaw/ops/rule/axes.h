@@ -1,6 +1,6 @@
 // Which axis of an output comes from which axis of which input, and whether positions along it meet.
 //
-// One description serves all who ask: batching (samples stay apart along a kept axis), masking of padded windows
+// One description serves all who ask: batching (samples stay apart along a preserved axis), masking of padded windows
 // (positions that are contracted or mixed must not see the padding), splitting, the channel axis of a quantizer. It is
 // what tract calls an operator's axes mapping, and what einsum writes as "ij,jk->ik".
 #pragma once
@@ -18,8 +18,8 @@ namespace thaw::ops {
 
 // How the positions along an axis meet.
 enum class AxisKind : uint8_t {
-  kKept,   // apart: position p of every output depends on position p of the inputs that have the axis, and on no other
-  kMixed,  // outputs have the axis, and a position of theirs depends on several: a convolved axis, a softmax
+  kPreserved,  // apart: position p of every output depends on position p of the inputs that have the axis, and on no other
+  kMixed,      // outputs have the axis, and a position of theirs depends on several: a convolved axis, a softmax
   kContracted,  // inputs have it, no output does: a sum of products, a mean, a global pool
   kNew,         // outputs have it, no input does: it is made from sizes, or counted out
 };
@@ -42,7 +42,7 @@ struct OperandAxis {
 };
 
 struct AxisLink {
-  AxisKind kind = AxisKind::kKept;
+  AxisKind kind = AxisKind::kPreserved;
   Combine combine = Combine::kOther;
   std::vector<OperandAxis> inputs, outputs;
   int index = -1;  // the operand whose numbers say which positions are read along a contracted axis: Gather's indices
@@ -51,7 +51,7 @@ struct AxisLink {
   std::optional<int> axis_of_output(int operand) const { return axis_of(outputs, operand); }
 
  private:
-  static std::optional<int> axis_of(const std::vector<OperandAxis>& places, int operand);
+  static std::optional<int> axis_of(const std::vector<OperandAxis>& positions, int operand);
 };
 
 // All axes of a node's operands; an axis that no link has is a parameter's own. An axis of size 1 that broadcasts is
@@ -70,11 +70,11 @@ struct AxesMap {
 
   // For rules that build a map.
   void keep(std::vector<OperandAxis> inputs, std::vector<OperandAxis> outputs) {
-    links.push_back({AxisKind::kKept, Combine::kOther, std::move(inputs), std::move(outputs)});
+    links.push_back({AxisKind::kPreserved, Combine::kOther, std::move(inputs), std::move(outputs)});
   }
-  // Axes 0 to rank - 1, but those left out, are kept in their places, from the first inputs to the first outputs.
+  // Axes 0 to rank - 1, but those left out, are preserved in their positions, from the first inputs to the first outputs.
   void keep_in_place(int rank, std::span<const int> but, int num_inputs = 1, int num_outputs = 1);
-  // Axes of input 0 stay in their places in output 0, kept or, as is_mixed(axis) says, mixed.
+  // Axes of input 0 stay in their places in output 0, preserved or, as is_mixed(axis) says, mixed.
   template <typename IsMixed>
   static AxesMap in_place(int rank, IsMixed is_mixed, Combine combine = Combine::kOther) {
     AxesMap map;
@@ -105,7 +105,7 @@ struct AxesMap {
 //   term     := axis*                           one for each operand; none: a parameter of any rank
 //   axis     := name["~"]["..."] | "..." | "_" | "[" name "]"
 //
-// Equal names are one axis: kept, or with "~" mixed; in inputs only it is contracted, as a sum of products unless it has
+// Equal names are one axis: preserved, or with "~" mixed; in inputs only it is contracted, as a sum of products unless it has
 // a "~"; in outputs only it is new. "..." is any number of axes, aligned at the right, that broadcast; so is a name followed by it. "_" has to do with no other axis. A name
 // in brackets is left out, from the left, where the operand has fewer axes. A term followed by "*" repeats for all
 // operands after it. An operand of rank 0 fits any term. Operands and outputs that the pattern does not name are

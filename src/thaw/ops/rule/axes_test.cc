@@ -11,8 +11,8 @@ namespace {
 // "0.1 1.0 -> 0.2 kept" for each link: operand.axis.
 std::string text_of(const AxisLink& link) {
   std::string text;
-  const auto add = [&](const std::vector<OperandAxis>& places) {
-    for (const OperandAxis& at : places) text += std::to_string(at.operand) + "." + std::to_string(at.axis) + " ";
+  const auto add = [&](const std::vector<OperandAxis>& positions) {
+    for (const OperandAxis& at : positions) text += std::to_string(at.operand) + "." + std::to_string(at.axis) + " ";
   };
   add(link.inputs);
   text += "-> ";

@@ -72,7 +72,7 @@ int first_output(const BatchContext& n) {
 class OwnBatch {
  public:
   OwnBatch(BatchContext& n, const AxesMap& map) : n_(n), link_(map.of_output(first_output(n), 0)) {
-    if (!link_ || link_->kind != AxisKind::kKept || link_->inputs.empty())
+    if (!link_ || link_->kind != AxisKind::kPreserved || link_->inputs.empty())
       BatchContext::refuse("no axis of its operands keeps samples apart");
     for (int i = 0; i < n.num_inputs(); ++i) parts_.push_back(part_of(i));
   }
@@ -251,7 +251,7 @@ void batch_shifting_axes(BatchContext& n) {
   n.require_alone();
   const AxesMap map = map_of(n);
   const AxisLink* first = map.of_input(0, 0);
-  bool stays = n.is_merged(0) && first && first->kind == AxisKind::kKept;
+  bool stays = n.is_merged(0) && first && first->kind == AxisKind::kPreserved;
   for (int i = 0; stays && i < n.num_outputs(); ++i) stays = !n.wants_output(i) || first->axis_of_output(i) == 0;
   if (stays) return n.keep_on(Form::kMerged);
   if (n.rank(0) == 0) BatchContext::refuse("its operand has no axis");

@@ -70,8 +70,8 @@ std::optional<Placed> table_of(const ir::Tensor& tensor, const std::vector<doubl
   const size_t rank = tensor.dims.size();
   if (rank < 2) return std::nullopt;
   const int64_t rows = tensor.dims[rank - 2], columns = tensor.dims[rank - 1];
-  const auto at = [&](size_t place) {
-    return static_cast<int64_t>(place) % columns - (static_cast<int64_t>(place) / columns) % rows;
+  const auto at = [&](size_t position) {
+    return static_cast<int64_t>(position) % columns - (static_cast<int64_t>(position) / columns) % rows;
   };
   const double inside = all.front();
   const auto outside = std::ranges::find_if(all, [&](double number) { return number != inside; });
@@ -79,12 +79,12 @@ std::optional<Placed> table_of(const ir::Tensor& tensor, const std::vector<doubl
   if (std::any_of(outside, all.end(), [&](double number) { return number != inside && number != *outside; }))
     return std::nullopt;
   const auto band = math::band_of([&](const auto& visit) {
-    for (size_t place = 0; place < all.size(); ++place) visit(at(place), all[place] == inside);
+    for (size_t position = 0; position < all.size(); ++position) visit(at(position), all[position] == inside);
   });
   return band ? std::optional(Placed{.inside = inside, .outside = *outside, .band = *band}) : std::nullopt;
 }
 
-std::optional<Placed> constant_places(const ir::Tensor& tensor) {
+std::optional<Placed> constant_positions(const ir::Tensor& tensor) {
   const bool is_number =
       ir::is_integer(tensor.data_type) || ir::is_floating(tensor.data_type) || tensor.data_type == ir::DataType::kBool;
   if (!is_number || tensor.num_elements() == 0 || tensor.num_elements() > kMostBandElements) return std::nullopt;
@@ -96,9 +96,9 @@ std::optional<Placed> constant_places(const ir::Tensor& tensor) {
   return table_of(tensor, all);
 }
 
-class PlaceReader {
+class PositionReader {
  public:
-  explicit PlaceReader(const infer::Inference& facts) : facts_(facts) {}
+  explicit PositionReader(const infer::Inference& facts) : facts_(facts) {}
 
   std::optional<Placed> read(const ir::Value* value, int steps = kMostMaskSteps) {
     if (!value || steps == 0) return std::nullopt;
@@ -107,7 +107,7 @@ class PlaceReader {
     if (const auto number = scalar_of(value, facts_)) {
       found = Placed::number(*number);
     } else if (const ir::Tensor* tensor = constant_of(value)) {
-      found = constant_places(*tensor);
+      found = constant_positions(*tensor);
     } else if (const ir::Node* node = value->producer(); node && node->domain().empty() && node->output(0) == value) {
       found = read_node(*node, steps - 1);
     }
@@ -323,7 +323,7 @@ Band transposed(const Band& band) {
 
 std::optional<Band> band_of(const std::vector<FoundMask>& masks, const FoundHeads& heads,
                             const infer::Inference& facts) {
-  PlaceReader reader(facts);
+  PositionReader reader(facts);
   Band all;
   for (const FoundMask& mask : masks) {
     // Its last two axes are those of scores of each query and each key.

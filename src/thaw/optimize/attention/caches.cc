@@ -84,7 +84,8 @@ void remove_what_gave(ir::Value& unread) {
 bool may_come_from(const ir::Node& attention, ir::Value& all, const ir::Value& present) {
   remove_unread_readers(all, kMostReaders);
   const bool are_after = std::ranges::all_of(all.uses(), [&](const ir::Use& use) {
-    return use.node->graph() == attention.graph() && ir::Graph::place_of(use.node) > ir::Graph::place_of(&attention);
+    return use.node->graph() == attention.graph() &&
+           ir::Graph::position_of(use.node) > ir::Graph::position_of(&attention);
   });
   return are_after && all.graph() == attention.graph() && rewrite::can_replace(all, present);
 }

@@ -63,7 +63,7 @@ class Joiner {
              .outputs = std::move(outputs),
              .as_it_is = true});
     changes_.made.push_back({.kind = "join the heads of Attention",
-                             .place = node->describe(),
+                             .location = node->describe(),
                              .replaced = {{fmt::format("{} separate heads", heads), "merged heads"}}});
     put_in_place(patch, node, made, heads);
     patch.apply(facts_);

@@ -10,7 +10,7 @@ namespace {
 // One place along an axis of a Transpose: Gather of a number, or a part of a Split of ones and a Squeeze.
 struct TransposedPart {
   const ir::Node* transpose = nullptr;
-  int64_t axis = 0, place = 0;  // of the Transpose's result
+  int64_t axis = 0, position = 0;  // of the Transpose's result
 };
 
 std::optional<int64_t> one_axis(const ir::Node& node) {
@@ -26,11 +26,11 @@ std::optional<TransposedPart> transposed_part(const Shaped& x) {
   TransposedPart part;
   const int64_t rank = x.rank() + 1;
   if (const ir::Node* gather = producer_of(x.value, "Gather")) {
-    const ir::Tensor* place = constant_of(gather->input(1));
-    if (!place || !place->dims.empty() || !ir::is_integer(place->data_type)) return std::nullopt;
+    const ir::Tensor* position = constant_of(gather->input(1));
+    if (!position || !position->dims.empty() || !ir::is_integer(position->data_type)) return std::nullopt;
     part.transpose = producer_of(gather->input(0), "Transpose");
     part.axis = gather->attribute_int("axis", 0);
-    part.place = place->to_int64().front();
+    part.position = position->to_int64().front();
   } else if (const ir::Node* squeeze = producer_of(x.value, "Squeeze")) {
     const ir::Value* value = squeeze->input(0);
     const ir::Node* split = value ? value->producer() : nullptr;
@@ -38,7 +38,7 @@ std::optional<TransposedPart> transposed_part(const Shaped& x) {
     if (!split || split->op_type() != "Split" || !split->domain().empty() || !axis) return std::nullopt;
     part.transpose = producer_of(split->input(0), "Transpose");
     part.axis = split->attribute_int("axis", 0);
-    part.place = value->producer_index();
+    part.position = value->producer_index();
     const ir::Tensor* sizes = constant_of(split->input(1));
     const auto is_one = [](int64_t size) { return size == 1; };
     if (!sizes || !std::ranges::all_of(sizes->to_int64(), is_one) || (*axis + rank) % rank != (part.axis + rank) % rank)
@@ -64,7 +64,7 @@ ir::Value* with_positions_first(const ops::Emit& at, const Shaped& x) {
   // The part of what was transposed; then its other axes, in the places that they have there.
   const auto permutation = part->transpose->attribute_ints("perm");
   const int64_t axis = permutation[static_cast<size_t>(part->axis)];
-  ir::Value* taken = at.emit("Gather", {part->transpose->input(0), at.integer(part->place)}, {{"axis", axis}});
+  ir::Value* taken = at.emit("Gather", {part->transpose->input(0), at.integer(part->position)}, {{"axis", axis}});
   std::vector<int64_t> order;
   for (int64_t i = 0; i < static_cast<int64_t>(permutation.size()); ++i) {
     const int64_t from = permutation[static_cast<size_t>(i)];

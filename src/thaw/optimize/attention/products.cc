@@ -47,7 +47,7 @@ std::optional<Letters> letters_of(std::string equation) {
   return letters;
 }
 
-std::vector<int64_t> places(const std::string& wanted, const std::string& in) {
+std::vector<int64_t> positions(const std::string& wanted, const std::string& in) {
   std::vector<int64_t> result;
   for (const char letter : wanted) result.push_back(static_cast<int64_t>(in.find(letter)));
   return result;
@@ -78,9 +78,9 @@ std::optional<MatrixProduct> einsum(const ir::Node& node, const infer::Inference
     std::swap(of_left, of_right);
     std::swap(of_first, of_second);
   }
-  MatrixProduct product{transposed(at, *left, places(of_both + of_left + summed, of_first)),
-                        transposed(at, *right, places(of_both + summed + of_right, of_second))};
-  product.transposed = places(letters->result, of_both + of_left + of_right);
+  MatrixProduct product{transposed(at, *left, positions(of_both + of_left + summed, of_first)),
+                        transposed(at, *right, positions(of_both + summed + of_right, of_second))};
+  product.transposed = positions(letters->result, of_both + of_left + of_right);
   if (std::ranges::is_sorted(product.transposed)) product.transposed.clear();
   return product;
 }

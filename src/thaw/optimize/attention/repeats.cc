@@ -55,15 +55,15 @@ std::optional<Shaped> merged_groups(const Shaped& x, int axis, const infer::Infe
 std::optional<Shaped> gathered(const Shaped& x, int axis, const infer::Inference& facts) {
   constexpr int64_t kMostHeads = 1024;
   const ir::Node* gather = producer_of(x.value, "Gather");
-  const ir::Tensor* places = gather ? constant_of(gather->input(1)) : nullptr;
+  const ir::Tensor* positions = gather ? constant_of(gather->input(1)) : nullptr;
   const auto from = gather ? shaped(gather->input(0), facts) : std::nullopt;
   const int64_t along = gather ? gather->attribute_int("axis", 0) : 0;
-  if (!places || !from || !are_alike_but_at(*from, x, axis) || (along != axis && along + x.rank() != axis) ||
-      !ir::is_integer(places->data_type) || places->num_elements() > kMostHeads)
+  if (!positions || !from || !are_alike_but_at(*from, x, axis) || (along != axis && along + x.rank() != axis) ||
+      !ir::is_integer(positions->data_type) || positions->num_elements() > kMostHeads)
     return std::nullopt;
   const auto heads = from->dim(axis).constant(), all = x.dim(axis).constant();
-  if (!heads || !all || *heads <= 0 || *all % *heads != 0 || places->num_elements() != *all) return std::nullopt;
-  const std::vector<int64_t> list = places->to_int64();
+  if (!heads || !all || *heads <= 0 || *all % *heads != 0 || positions->num_elements() != *all) return std::nullopt;
+  const std::vector<int64_t> list = positions->to_int64();
   for (size_t i = 0; i < list.size(); ++i)
     if (list[i] != static_cast<int64_t>(i) / (*all / *heads)) return std::nullopt;
   return from;

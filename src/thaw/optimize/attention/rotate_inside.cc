@@ -64,7 +64,7 @@ class RotatedQueries {
                                                                                  .attributes = std::move(attributes),
                                                                                  .domain = ops::kMicrosoft});
     changes_.made.push_back({.kind = std::string(kTurnsHeads),
-                             .place = node->describe(),
+                             .location = node->describe(),
                              .replaced = {{"of queries and keys", fmt::format("inside {}", kGroupQuery)}}});
     patch.replace(node->output(0), made.front());
     remove_what_gave(*node->output(0));

@@ -58,13 +58,13 @@ std::optional<LastAxisPart> part_of_slice(const ir::Node& slice, const infer::In
 }
 
 // [..., n, 2] of [..., 2 n], and one of the two: every second place.
-std::optional<LastAxisPart> part_of_pairs(ir::Value* part, ir::Value* pairs, int64_t place,
+std::optional<LastAxisPart> part_of_pairs(ir::Value* part, ir::Value* pairs, int64_t position,
                                           const infer::Inference& facts) {
   const ir::Node* reshape = producer_of(pairs, "Reshape");
   const auto size = last_size(part, facts), whole = reshape ? last_size(reshape->input(0), facts) : std::nullopt;
   const bool are_pairs = reshape && last_size(pairs, facts) == 2 && size && whole && *whole == 2 * *size &&
                          facts.fact(reshape->input(0)).rank() == facts.fact(part).rank();
-  return are_pairs ? std::optional(LastAxisPart{reshape->input(0), place, *size, 2, *whole}) : std::nullopt;
+  return are_pairs ? std::optional(LastAxisPart{reshape->input(0), position, *size, 2, *whole}) : std::nullopt;
 }
 
 bool is_over_last_axis(const ir::Node& node, const infer::Inference& facts, int64_t otherwise) {
@@ -116,9 +116,9 @@ std::optional<LastAxisPart> part_of_last_axis(ir::Value* value, const infer::Inf
     return rank > 0 && (axis == -1 || axis == rank - 1);
   };
   if (node->op_type() == "Gather") {
-    const auto place = integer_of(node->input(1), facts);
-    if (!place || facts.fact(node->input(1)).rank() != 0 || !is_of_last_axis(*node)) return std::nullopt;
-    return part_of_pairs(value, node->input(0), *place < 0 ? *place + 2 : *place, facts);
+    const auto position = integer_of(node->input(1), facts);
+    if (!position || facts.fact(node->input(1)).rank() != 0 || !is_of_last_axis(*node)) return std::nullopt;
+    return part_of_pairs(value, node->input(0), *position < 0 ? *position + 2 : *position, facts);
   }
   if (node->op_type() == "Squeeze") {
     const ir::Node* split = node->input(0) ? node->input(0)->producer() : nullptr;

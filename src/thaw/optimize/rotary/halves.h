@@ -15,9 +15,9 @@ struct LastAxisPart {
   int64_t whole = 0;  // places of `of`
 
   // Of all places, or of the first of them.
-  bool is_half(int place, bool interleaved) const {
+  bool is_half(int position, bool interleaved) const {
     if (size * 2 > whole) return false;
-    return interleaved ? step == 2 && start == place : step == 1 && start == place * size;
+    return interleaved ? step == 2 && start == position : step == 1 && start == position * size;
   }
 };
 

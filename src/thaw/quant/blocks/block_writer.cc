@@ -64,7 +64,7 @@ std::vector<std::string> BlockWriter::write(std::span<ir::Node* const> nodes, in
       for (const ir::Node* node : nodes)
         if (summed_input(*node))
           changes_.left.push_back(
-              {.kind = "awq", .place = rewrite::name_of(*node), .part = {}, .replaced = {}, .nodes = 0, .why = why});
+              {.kind = "awq", .location = rewrite::name_of(*node), .part = {}, .replaced = {}, .nodes = 0, .why = why});
     }
   }
   std::vector<std::string> reasons;
@@ -212,7 +212,7 @@ std::string BlockWriter::write_lookup(ir::Node& node, const BlockRequest& asked)
 
 void BlockWriter::replace(ir::Node& node, ir::Value* result, std::string_view op, rewrite::Patch& patch) {
   changes_.made.push_back(
-      {.kind = std::string(op), .place = node.describe(), .replaced = {{node.op_type(), std::string(op)}}});
+      {.kind = std::string(op), .location = node.describe(), .replaced = {{node.op_type(), std::string(op)}}});
   patch.replace(node.output(0), result);
   node.graph()->remove_node(&node);
   patch.apply(facts_);
@@ -238,7 +238,7 @@ std::string BlockWriter::dequantize(ir::Node& node, int input, const BlockOperan
   if (operand.behind_transpose) weight = at.transpose(weight, {1, 0});
   changes_.made.push_back(
       {.kind = std::string(ops::kDequantize),
-       .place = node.describe(),
+       .location = node.describe(),
        .replaced = {{std::string(ir::name_of(operand.tensor->data_type)),
                      request.format.bits == 3 ? "3-bit quantized values"
                                               : std::string(ir::name_of(stored.codes->constant()->data_type))}}});

@@ -25,7 +25,7 @@ HWY_INLINE V error_at(const Tile& tile, const Lanes& lanes, const float* codes, 
 
 // Of each lane, the place whose move by one pays most, and which way; no gain where none pays.
 struct Move {
-  V gain, place, step;
+  V gain, position, step;
 };
 
 // Squares are those of codes times the step: counted by the scale, they would bring weights down to where least squares had them.
@@ -49,7 +49,7 @@ HWY_INLINE Move best_move(const Tile& tile, const Lanes& lanes, const float* cod
     const auto is_code = hn::And(hn::Ge(moved, lanes.coding.lowest), hn::Le(moved, lanes.coding.highest));
     const auto better = hn::And(hn::Gt(gain, best.gain), is_code);
     best.gain = hn::IfThenElse(better, gain, best.gain);
-    best.place = hn::IfThenElse(better, hn::Set(d, static_cast<float>(i)), best.place);
+    best.position = hn::IfThenElse(better, hn::Set(d, static_cast<float>(i)), best.position);
     best.step = hn::IfThenElse(better, step, best.step);
   }
   return best;
@@ -66,12 +66,12 @@ void move_codes(const Tile& tile, const BlockFormat& format, const TileScales& s
     for (int moves = 0; moves < tile.count; ++moves) {
       const Move best = best_move(tile, lanes, codes);
       if (hn::AllFalse(d, hn::Gt(best.gain, hn::Zero(d)))) break;
-      alignas(64) float gains[kLanes], places[kLanes], steps[kLanes];
+      alignas(64) float gains[kLanes], positions[kLanes], steps[kLanes];
       hn::Store(best.gain, d, gains);
-      hn::Store(best.place, d, places);
+      hn::Store(best.position, d, positions);
       hn::Store(best.step, d, steps);
       for (int i = 0; i < static_cast<int>(hn::Lanes(d)); ++i)
-        if (gains[i] > 0) codes[static_cast<int>(places[i]) * kLanes + first + i] += steps[i];
+        if (gains[i] > 0) codes[static_cast<int>(positions[i]) * kLanes + first + i] += steps[i];
     }
   });
   for (int i = 0; i < tile.count * kLanes; ++i) bytes[i] = static_cast<uint8_t>(codes[i]);

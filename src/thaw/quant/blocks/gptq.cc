@@ -22,7 +22,7 @@ constexpr double kDampening = 0.01;  // of the mean of the Hessian's diagonal, a
 // Places of k in the order in which they are taken.
 struct TakingOrder {
   std::vector<int64_t> blocks;
-  std::vector<int64_t> places;  // [k], block by block
+  std::vector<int64_t> positions;  // [k], block by block
 };
 
 TakingOrder taking_order(const ColumnStatistics& statistics, int64_t block) {
@@ -36,9 +36,9 @@ TakingOrder taking_order(const ColumnStatistics& statistics, int64_t block) {
   std::ranges::stable_sort(order.blocks, std::ranges::greater(),
                            [&](int64_t b) { return largest[static_cast<size_t>(b)]; });
   for (const int64_t b : order.blocks) {
-    const auto begin = static_cast<ptrdiff_t>(order.places.size());
-    for (int64_t i = b * block; i < std::min(k, (b + 1) * block); ++i) order.places.push_back(i);
-    std::stable_sort(order.places.begin() + begin, order.places.end(), [&](int64_t a, int64_t c) {
+    const auto begin = static_cast<ptrdiff_t>(order.positions.size());
+    for (int64_t i = b * block; i < std::min(k, (b + 1) * block); ++i) order.positions.push_back(i);
+    std::stable_sort(order.positions.begin() + begin, order.positions.end(), [&](int64_t a, int64_t c) {
       return squares[static_cast<size_t>(a)] > squares[static_cast<size_t>(c)];
     });
   }
@@ -49,7 +49,7 @@ TakingOrder taking_order(const ColumnStatistics& statistics, int64_t block) {
 // makes it what is taken off the places after j for an error of 1 at j.
 //
 // With the order reversed, H = L L^T gives it without an inverse: reading L^-1 from its end is U.
-std::vector<float> corrections(const ColumnStatistics& statistics, const std::vector<int64_t>& places) {
+std::vector<float> corrections(const ColumnStatistics& statistics, const std::vector<int64_t>& positions) {
   const int64_t k = statistics.k();
   std::vector<double> factor(static_cast<size_t>(k * k));
   double mean = 0;
@@ -57,10 +57,10 @@ std::vector<float> corrections(const ColumnStatistics& statistics, const std::ve
   if (!(mean > 0)) mean = 1;
   for (double damp = kDampening;; damp *= 10) {
     for (int64_t i = 0; i < k; ++i) {
-      const int64_t from = places[static_cast<size_t>(k - 1 - i)];
+      const int64_t from = positions[static_cast<size_t>(k - 1 - i)];
       for (int64_t j = 0; j <= i; ++j)
         factor[static_cast<size_t>(i * k + j)] =
-            statistics.products[static_cast<size_t>(from * k + places[static_cast<size_t>(k - 1 - j)])];
+            statistics.products[static_cast<size_t>(from * k + positions[static_cast<size_t>(k - 1 - j)])];
       factor[static_cast<size_t>(i * k + i)] += damp * mean;
     }
     if (math::factor_dense(factor, k)) break;
@@ -94,7 +94,7 @@ std::vector<float> corrections(const ColumnStatistics& statistics, const std::ve
 ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const ColumnStatistics& statistics) {
   const int64_t k = weight.k(), n = weight.n(), block = format.block, blocks = (k + block - 1) / block;
   const TakingOrder order = taking_order(statistics, block);
-  const std::vector<float> upper = corrections(statistics, order.places);
+  const std::vector<float> upper = corrections(statistics, order.positions);
   ChosenCodes chosen;
   chosen.codes.resize(static_cast<size_t>(n * blocks * block));
   chosen.scales.resize(static_cast<size_t>(n * blocks));
@@ -116,7 +116,7 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
     for (const float number : left)
       if (!std::isfinite(number)) return finite.store(false);
     for (int64_t i = 0; i < k; ++i)
-      std::memcpy(in_order.data() + i * kLanes, left.data() + order.places[static_cast<size_t>(i)] * kLanes,
+      std::memcpy(in_order.data() + i * kLanes, left.data() + order.positions[static_cast<size_t>(i)] * kLanes,
                   kLanes * sizeof(float));
     int64_t first = 0;
     for (const int64_t b : order.blocks) {
@@ -127,7 +127,7 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
       // What an error costs after those that follow have made good what they can: 1 / U_jj^2, about the conditional variance
       // of the input; the diagonal itself serves as well and needs no second factor.
       const auto square = [&](int i) {
-        return statistics.sum_squares[static_cast<size_t>(order.places[static_cast<size_t>(first + i)])];
+        return statistics.sum_squares[static_cast<size_t>(order.positions[static_cast<size_t>(first + i)])];
       };
       double most = 0;
       for (int i = 0; i < count; ++i) most = std::max(most, square(i));
@@ -139,13 +139,14 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
       for (int i = 0; i < count; ++i) {
         float* column = in_order.data() + (first + i) * kLanes;
         float* error = off.data() + i * kLanes;
-        const int64_t place = order.places[static_cast<size_t>(first + i)];
+        const int64_t position = order.positions[static_cast<size_t>(first + i)];
         for (int lane = 0; lane < kLanes; ++lane) {
           const float code = std::clamp(std::nearbyint(column[lane] / scales.step[lane] + scales.zero[lane]),
                                         ranges[lane].lowest, ranges[lane].highest);
           error[lane] = column[lane] - (code - scales.zero[lane]) * scales.scale[lane];
           if (lane < lanes)
-            chosen.codes[static_cast<size_t>((first_n + lane) * blocks * block + place)] = static_cast<uint8_t>(code);
+            chosen.codes[static_cast<size_t>((first_n + lane) * blocks * block + position)] =
+                static_cast<uint8_t>(code);
         }
         const float* row = upper.data() + (first + i) * k + first;
         take_off(error, 1, row + i + 1, static_cast<size_t>(k), column + kLanes, static_cast<size_t>(count - i - 1));

@@ -35,9 +35,9 @@ Importance importance_of(const ColumnStatistics& statistics, const std::vector<f
 
 Importance importance_of_one_sided(int64_t k) {
   constexpr double kShare = std::numbers::inv_pi;
-  const auto places = static_cast<size_t>(k);
-  return {.squares = std::vector(places, static_cast<float>(1 - kShare + kLeast)),
-          .means = std::vector(places, static_cast<float>(std::sqrt(kShare)))};
+  const auto positions = static_cast<size_t>(k);
+  return {.squares = std::vector(positions, static_cast<float>(1 - kShare + kLeast)),
+          .means = std::vector(positions, static_cast<float>(std::sqrt(kShare)))};
 }
 
 }  // namespace thaw::quantizing::blocks

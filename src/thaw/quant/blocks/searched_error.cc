@@ -61,9 +61,9 @@ double tile_error(const WeightMatrix& weight, const WeightMatrix::StoredRows& ro
     weight.read(rows, first, tile->count, first_n, lanes, tile->weights);
     for (int i = 0; i < tile->count * kLanes; ++i) tile->weights[i] *= scales[static_cast<size_t>(first + i / kLanes)];
     for (int i = 0; tile->weighted && i < tile->count; ++i) {
-      const auto place = static_cast<size_t>(first + i);
-      tile->importance[i] = importance->squares[place] / (scales[place] * scales[place]);
-      tile->means[i] = importance->means[place] / scales[place];
+      const auto position = static_cast<size_t>(first + i);
+      tile->importance[i] = importance->squares[position] / (scales[position] * scales[position]);
+      tile->means[i] = importance->means[position] / scales[position];
     }
     (format.real_zeros ? search_real : search)(*tile, format, chosen);
     encode_about_means(*tile, format, chosen, codes.data());

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/ops/rule/operand_types.h"
 #include "thaw/ops/rule/registry.h"
 

@@ -45,16 +45,16 @@ class RangeNodes {
 };
 
 // The one that is fed, or made before the others.
-const std::string& first_of(const std::set<ValueLocation>& places, const ir::Model& model) {
+const std::string& first_of(const std::set<ValueLocation>& positions, const ir::Model& model) {
   const std::vector<ir::Graph*> graphs = rewrite::all_graphs(*model.graph);
-  const size_t number = places.begin()->graph;
-  const auto is_odd = [&](const ir::Value* value) { return value && places.contains({number, value->name()}); };
+  const size_t number = positions.begin()->graph;
+  const auto is_odd = [&](const ir::Value* value) { return value && positions.contains({number, value->name()}); };
   for (const ir::Value* input : graphs[number]->inputs())
     if (is_odd(input)) return input->name();
   for (const ir::Node* node : graphs[number]->nodes())
     for (const ir::Value* output : node->outputs())
       if (is_odd(output)) return output->name();
-  return places.begin()->name;
+  return positions.begin()->name;
 }
 
 [[noreturn]] void refuse_odd(const std::string& name, size_t sample) {
@@ -76,8 +76,8 @@ std::map<ValueLocation, Extent> extents(const ir::Model& model, const std::map<V
   MeasuredModel measured(model);
   RangeNodes nodes(measured);
   std::vector<InnerValue> numbers;  // four of each
-  for (const auto& [place, request] : wanted) {
-    ir::Value* value = measured.value(place);
+  for (const auto& [position, request] : wanted) {
+    ir::Value* value = measured.value(position);
     // 0 belongs to every range, so that one more 0 changes none.
     ir::Value* flat = nodes.never_empty(value);
     ir::Value* count = measured.op("Size", {value});
@@ -97,10 +97,10 @@ std::map<ValueLocation, Extent> extents(const ir::Model& model, const std::map<V
     std::set<ValueLocation> odd;
     const std::string* output = outputs.data();
     const auto next = [&] { return to_doubles(results.at(*output++)).front(); };
-    for (const auto& [place, request] : wanted) {
-      Extent& extent = found[place];
+    for (const auto& [position, request] : wanted) {
+      Extent& extent = found[position];
       const double low = next(), high = next(), none = next(), size = next();
-      if (none != 0 || !std::isfinite(low) || !std::isfinite(high)) odd.insert(place);
+      if (none != 0 || !std::isfinite(low) || !std::isfinite(high)) odd.insert(position);
       extent.range.lowest = std::min(extent.range.lowest, low);
       extent.range.highest = std::max(extent.range.highest, high);
       extent.most_elements = std::max(extent.most_elements, static_cast<int64_t>(size));
@@ -136,16 +136,17 @@ Range chosen(const Histogram& seen, const RangeRequest& request) {
 }
 
 // What histograms are made of: a tensor leaves the runtime as it is, or, of a graph inside, as a vector.
-std::map<ValueLocation, std::string> whole_tensors(MeasuredModel& measured, const std::vector<ValueLocation>& places) {
+std::map<ValueLocation, std::string> whole_tensors(MeasuredModel& measured,
+                                                   const std::vector<ValueLocation>& positions) {
   std::vector<InnerValue> values;
   ir::Value* flat = measured.constant("histogram_flat", {-1});
-  for (const ValueLocation& place : places) {
-    ir::Value* value = measured.value(place);
-    values.push_back({place.graph == 0 ? value : measured.op("Reshape", {value, flat})});
+  for (const ValueLocation& position : positions) {
+    ir::Value* value = measured.value(position);
+    values.push_back({position.graph == 0 ? value : measured.op("Reshape", {value, flat})});
   }
   const std::vector<ir::Value*> outside = brought_out(measured, values);
   std::map<ValueLocation, std::string> outputs;
-  for (size_t i = 0; i < places.size(); ++i) outputs[places[i]] = measured.output(outside[i]);
+  for (size_t i = 0; i < positions.size(); ++i) outputs[positions[i]] = measured.output(outside[i]);
   return outputs;
 }
 
@@ -158,21 +159,21 @@ std::map<ValueLocation, Range> ranges_over(const ir::Model& model, const std::ma
   std::vector<ValueLocation> computed;
   std::vector<std::vector<ValueLocation>> groups;  // that leave the runtime together
   int64_t held = 0;
-  for (const auto& [place, extent] : seen) {
-    const RangeRequest& request = wanted.at(place);
+  for (const auto& [position, extent] : seen) {
+    const RangeRequest& request = wanted.at(position);
     const Range range{std::clamp(extent.range.lowest, request.useful.lowest, request.useful.highest),
                       std::clamp(extent.range.highest, request.useful.lowest, request.useful.highest)};
-    ranges[place] = range;
+    ranges[position] = range;
     if (request.method == RangeMethod::kMinMax || !(range.lowest < range.highest)) continue;
-    if (may_run_often(measured.graph(place.graph))) continue;
-    histograms.emplace(place, Histogram(range));
+    if (may_run_often(measured.graph(position.graph))) continue;
+    histograms.emplace(position, Histogram(range));
     if (groups.empty() || held + extent.most_elements > kMostFetched) {
       groups.emplace_back();
       held = 0;
     }
-    groups.back().push_back(place);
+    groups.back().push_back(position);
     held += extent.most_elements;
-    if (place.graph != 0 || !measured.is_fed(place.name)) computed.push_back(place);
+    if (position.graph != 0 || !measured.is_fed(position.name)) computed.push_back(position);
   }
   if (groups.empty()) return ranges;
   const std::map<ValueLocation, std::string> outputs = whole_tensors(measured, computed);
@@ -181,24 +182,24 @@ std::map<ValueLocation, Range> ranges_over(const ir::Model& model, const std::ma
     const Arrays feeds = samples.read(i, measured.inputs());
     for (const std::vector<ValueLocation>& group : groups) {
       std::vector<std::string> fetched;
-      for (const ValueLocation& place : group)
-        if (const auto at = outputs.find(place); at != outputs.end()) fetched.push_back(at->second);
+      for (const ValueLocation& position : group)
+        if (const auto at = outputs.find(position); at != outputs.end()) fetched.push_back(at->second);
       const Arrays results = fetched.empty() ? Arrays() : measured.run(feeds, fetched);
-      for (const ValueLocation& place : group) {
-        const auto at = outputs.find(place);
-        add_to(histograms.at(place), at == outputs.end() ? feeds.at(place.name) : results.at(at->second),
-               wanted.at(place).useful);
+      for (const ValueLocation& position : group) {
+        const auto at = outputs.find(position);
+        add_to(histograms.at(position), at == outputs.end() ? feeds.at(position.name) : results.at(at->second),
+               wanted.at(position).useful);
       }
     }
   }
-  for (const auto& [place, histogram] : histograms) ranges[place] = chosen(histogram, wanted.at(place));
+  for (const auto& [position, histogram] : histograms) ranges[position] = chosen(histogram, wanted.at(position));
   return ranges;
 }
 
-std::string key_of(const ValueLocation& place, const RangeRequest& request) {
+std::string key_of(const ValueLocation& position, const RangeRequest& request) {
   return fmt::format("{} {} {} {} {} {} {} {} {}", static_cast<int>(request.method), request.percentile,
                      request.codes.lowest, request.codes.highest, request.symmetric, request.useful.lowest,
-                     request.useful.highest, place.graph, place.name);
+                     request.useful.highest, position.graph, position.name);
 }
 
 }  // namespace
@@ -211,17 +212,17 @@ std::map<ValueLocation, Range> measured_ranges(const ir::Model& model,
   if (!known) return ranges_over(model, wanted, samples);
   std::map<ValueLocation, Range> ranges;
   std::map<ValueLocation, RangeRequest> open;
-  for (const auto& [place, request] : wanted) {
-    if (const auto at = known->find(key_of(place, request)); at != known->end()) {
-      ranges[place] = std::any_cast<Range>(at->second);
+  for (const auto& [position, request] : wanted) {
+    if (const auto at = known->find(key_of(position, request)); at != known->end()) {
+      ranges[position] = std::any_cast<Range>(at->second);
     } else {
-      open.emplace(place, request);
+      open.emplace(position, request);
     }
   }
   if (open.empty()) return ranges;
-  for (const auto& [place, range] : ranges_over(model, open, samples)) {
-    known->emplace(key_of(place, open.at(place)), range);
-    ranges[place] = range;
+  for (const auto& [position, range] : ranges_over(model, open, samples)) {
+    known->emplace(key_of(position, open.at(position)), range);
+    ranges[position] = range;
   }
   return ranges;
 }
@@ -229,9 +230,9 @@ std::map<ValueLocation, Range> measured_ranges(const ir::Model& model,
 std::set<const ir::Graph*> graphs_that_run(const ir::Model& model, const std::set<const ir::Graph*>& graphs,
                                            const Samples& samples) {
   if (graphs.empty()) return {};
-  const ValueLocations places(model);
+  const ValueLocations positions(model);
   Remembered* known = samples.remembered();
-  const auto key = [&](const ir::Graph* graph) { return fmt::format("{} runs", places.number_of(*graph)); };
+  const auto key = [&](const ir::Graph* graph) { return fmt::format("{} runs", positions.number_of(*graph)); };
   std::set<const ir::Graph*> found;
   std::vector<const ir::Graph*> open;
   for (const ir::Graph* graph : graphs) {
@@ -247,7 +248,7 @@ std::set<const ir::Graph*> graphs_that_run(const ir::Model& model, const std::se
   ir::Value* one = measured.constant("runs", {}, {1});
   std::vector<InnerValue> signs;
   for (const ir::Graph* graph : open)
-    signs.push_back({MeasuredModel::same(one, measured.graph(places.number_of(*graph))), OfRuns::kMost});
+    signs.push_back({MeasuredModel::same(one, measured.graph(positions.number_of(*graph))), OfRuns::kMost});
   std::vector<std::string> outputs;
   for (ir::Value* sign : brought_out(measured, signs)) outputs.push_back(measured.output(sign));
   measured.start();
@@ -291,13 +292,13 @@ std::map<std::string, PositionStatistics> measured_positions(const ir::Model& mo
     for (const auto& [name, here] : outputs) {
       const std::vector<double> largest = to_doubles(results.at(here.largest)),
                                 mean = to_doubles(results.at(here.mean));
-      PositionStatistics& places = found[name];
-      places.largest.resize(largest.size(), 0);
-      places.mean.resize(mean.size(), 0);
-      for (size_t k = 0; k < largest.size() && k < places.largest.size(); ++k) {
+      PositionStatistics& positions = found[name];
+      positions.largest.resize(largest.size(), 0);
+      positions.mean.resize(mean.size(), 0);
+      for (size_t k = 0; k < largest.size() && k < positions.largest.size(); ++k) {
         if (!std::isfinite(largest[k]) || !std::isfinite(mean[k])) refuse_odd(name, i);
-        places.largest[k] = std::max(places.largest[k], largest[k]);
-        places.mean[k] += mean[k] / static_cast<double>(samples.size());
+        positions.largest[k] = std::max(positions.largest[k], largest[k]);
+        positions.mean[k] += mean[k] / static_cast<double>(samples.size());
       }
     }
   }

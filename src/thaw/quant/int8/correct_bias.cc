@@ -24,13 +24,13 @@ using ops::Int8Kernel;
 // Which channel of the result, and which of the input, an element of a weight belongs to.
 struct WeightLayout {
   int64_t outputs = 1, inputs = 1;  // channels
-  int64_t output_inner = 1, input_inner = 1, input_places = 1;
+  int64_t output_inner = 1, input_inner = 1, input_positions = 1;
   int64_t maps_of_group = 0;  // of a convolution
 
   int64_t output_of(int64_t element) const { return element / output_inner % outputs; }
   int64_t input_of(int64_t element) const {
-    const int64_t place = element / input_inner % input_places;
-    return maps_of_group > 0 ? output_of(element) / maps_of_group * input_places + place : place;
+    const int64_t position = element / input_inner % input_positions;
+    return maps_of_group > 0 ? output_of(element) / maps_of_group * input_positions + position : position;
   }
 };
 
@@ -43,7 +43,7 @@ std::optional<WeightLayout> layout_of(const ChosenNode& chosen) {
     // Of a transposed one the groups lie otherwise.
     if (weight.axis != 0) return std::nullopt;
     const int64_t groups = std::max<int64_t>(1, node.attribute_int("group", 1));
-    layout = {.outputs = dims[0], .inputs = dims[1] * groups, .input_places = dims[1]};
+    layout = {.outputs = dims[0], .inputs = dims[1] * groups, .input_positions = dims[1]};
     for (size_t k = 2; k < dims.size(); ++k) layout.input_inner *= dims[k];
     layout.output_inner = layout.input_inner * dims[1];
     layout.maps_of_group = dims[0] / groups;
@@ -56,7 +56,7 @@ std::optional<WeightLayout> layout_of(const ChosenNode& chosen) {
   layout = {.outputs = dims[is_transposed ? 0 : 1], .inputs = dims[is_transposed ? 1 : 0]};
   layout.output_inner = is_transposed ? dims[1] : 1;
   layout.input_inner = is_transposed ? 1 : dims[1];
-  layout.input_places = layout.inputs;
+  layout.input_positions = layout.inputs;
   return layout;
 }
 

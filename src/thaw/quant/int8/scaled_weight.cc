@@ -40,11 +40,11 @@ ir::Tensor scaled(const ir::Tensor& weight, std::string name, std::vector<float>
   return ir::Tensor::made(std::move(name), ir::DataType::kFloat, weight.dims, std::move(source));
 }
 
-std::vector<double> largest_of(const ir::Tensor& weight, int64_t places, int64_t inner) {
-  std::vector<double> largest(static_cast<size_t>(places), 0);
+std::vector<double> largest_of(const ir::Tensor& weight, int64_t positions, int64_t inner) {
+  std::vector<double> largest(static_cast<size_t>(positions), 0);
   for_chunks(weight, [&](int64_t first, std::span<const float> numbers) {
     for (size_t i = 0; i < numbers.size(); ++i) {
-      double& here = largest[static_cast<size_t>((first + static_cast<int64_t>(i)) / inner % places)];
+      double& here = largest[static_cast<size_t>((first + static_cast<int64_t>(i)) / inner % positions)];
       here = std::max(here, std::fabs(static_cast<double>(numbers[i])));
     }
   });

@@ -13,6 +13,6 @@ namespace thaw::quantizing::int8 {
 ir::Tensor scaled(const ir::Tensor& weight, std::string name, std::vector<float> factors, int64_t inner);
 
 // The largest magnitude among elements e of each place e / inner % places.
-std::vector<double> largest_of(const ir::Tensor& weight, int64_t places, int64_t inner);
+std::vector<double> largest_of(const ir::Tensor& weight, int64_t positions, int64_t inner);
 
 }  // namespace thaw::quantizing::int8

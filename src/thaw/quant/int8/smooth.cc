@@ -79,7 +79,7 @@ class SmoothGrouper {
  private:
   void leave(const ChosenNode& node, const std::string& why) {
     changes_.left.push_back({.kind = "smooth",
-                             .place = rewrite::name_of(*node.weighted.node),
+                             .location = rewrite::name_of(*node.weighted.node),
                              .part = {},
                              .replaced = {},
                              .nodes = 0,

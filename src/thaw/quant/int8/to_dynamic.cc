@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "thaw/infer/infer.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"

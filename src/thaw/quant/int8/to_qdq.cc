@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "thaw/infer/infer.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/ir/graph/transaction.h"
 #include "thaw/ops/onnx/sensitive_range.h"
 #include "thaw/ops/rule/registry.h"
@@ -88,7 +88,7 @@ struct Scaled {
 using TensorScales = std::unordered_map<const ir::Value*, Scaled>;
 
 TensorScales measure(const ir::Model& model, const Chosen& chosen, const Samples& samples) {
-  const ValueLocations places(model);
+  const ValueLocations positions(model);
   std::map<ValueLocation, RangeRequest> wanted;
   std::map<ValueLocation, const QuantizedTensor*> tensors;
   std::unordered_map<const ir::Graph*, std::unordered_map<const ir::Value*, Range>> useful;  // by graphs
@@ -96,18 +96,18 @@ TensorScales measure(const ir::Model& model, const Chosen& chosen, const Samples
     if (tensor.scale_of != tensor.value) continue;
     const Int8Options& options = *tensor.options;
     const ir::Graph* graph = tensor.value->graph();
-    const ValueLocation place = places.of(*tensor.value);
-    RangeRequest& request = wanted[place];
+    const ValueLocation position = positions.of(*tensor.value);
+    RangeRequest& request = wanted[position];
     request = {options.range, options.percentile, activation_codes(options), options.symmetric_activations};
     const auto [here, fresh] = useful.try_emplace(graph);
     if (fresh) here->second = useful_ranges(*graph);
     if (const auto at = here->second.find(tensor.value); at != here->second.end()) request.useful = at->second;
-    tensors[place] = &tensor;
+    tensors[position] = &tensor;
   }
   TensorScales scales;
-  for (const auto& [place, range] : measured_ranges(model, wanted, samples)) {
-    const RangeRequest& request = wanted.at(place);
-    scales[tensors.at(place)->value] = {affine_of(range, request.codes, request.symmetric), request.codes};
+  for (const auto& [position, range] : measured_ranges(model, wanted, samples)) {
+    const RangeRequest& request = wanted.at(position);
+    scales[tensors.at(position)->value] = {affine_of(range, request.codes, request.symmetric), request.codes};
   }
   return scales;
 }

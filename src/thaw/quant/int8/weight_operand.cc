@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "thaw/infer/facts_view.h"
-#include "thaw/ir/graph/place.h"
+#include "thaw/ir/graph/location.h"
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/registry.h"
@@ -36,7 +36,7 @@ int channel_axis(const ir::Node& node, int weight, int data, const ir::Model& mo
       if (!map->of_input(weight, axis)) return axis;
   int found = -1;
   for (const ops::AxisLink& link : map->links) {
-    if (link.kind != ops::AxisKind::kKept || link.axis_of_input(data)) continue;
+    if (link.kind != ops::AxisKind::kPreserved || link.axis_of_input(data)) continue;
     if (const auto axis = link.axis_of_input(weight)) found = std::max(found, *axis);
   }
   return found;

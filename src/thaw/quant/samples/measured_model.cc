@@ -22,7 +22,7 @@ constexpr int64_t kChunkOfArray = int64_t{1} << 20;  // elements
 MeasuredModel::MeasuredModel(const ir::Model& model)
     : model_(ir::clone(model)),
       graphs_(rewrite::all_graphs(*model_->graph)),
-      places_(*model_),
+      positions_(*model_),
       opset_(model.opset("").value_or(1)),
       inputs_(inputs_to_feed(model)) {
   run::drop_declared_sizes(*model_);

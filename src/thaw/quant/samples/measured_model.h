@@ -32,9 +32,9 @@ class MeasuredModel {
   // Of the main graph; null where it has none of that name.
   ir::Value* value(std::string_view name) { return model_->graph->find(name); }
   // Of any graph.
-  ir::Value* value(const ValueLocation& place) { return graph(place.graph).find(place.name); }
+  ir::Value* value(const ValueLocation& position) { return graph(position.graph).find(position.name); }
   ir::Graph& graph(size_t number) { return *graphs_[number]; }
-  size_t number_of(const ir::Graph& graph) const { return places_.number_of(graph); }
+  size_t number_of(const ir::Graph& graph) const { return positions_.number_of(graph); }
   // Of the main graph, which all others see.
   ir::Value* constant(std::string_view name, std::vector<int64_t> dims, const std::vector<float>& numbers);
   ir::Value* constant(std::string_view name, const std::vector<int64_t>& numbers);  // a vector
@@ -55,7 +55,7 @@ class MeasuredModel {
  private:
   std::unique_ptr<ir::Model> model_;
   std::vector<ir::Graph*> graphs_;
-  ValueLocations places_;
+  ValueLocations positions_;
   int64_t opset_;
   std::vector<std::string> inputs_;
   std::optional<run::Session> session_;
