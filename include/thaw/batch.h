@@ -30,7 +30,7 @@
 namespace thaw {
 
 struct BatchOptions {
-  std::string name = "batch";       // of the batch size: letters, digits, '_', '.' and ':'; no digit first
+  std::string name = "batch";       // of the batch size: letters, digits, '_', '.' and ':'; a letter or '_' first
   std::vector<std::string> inputs;  // inputs that differ from sample to sample; empty: all
   NamedSizes sample;                // sizes of one sample, as `thaw inspect` names them: {"input_dim0", 1}
   bool new_axis = false;            // all inputs are leading

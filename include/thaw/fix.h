@@ -25,7 +25,7 @@ struct FixOptions {
   bool chains = true;        // simplify shape computations
   bool declarations = true;  // fix declared names and shapes
   bool types = true;         // fix type mismatches: by `to` of a Cast or the type of a constant, else by new Casts
-  // Compare the result with the original: at its own sizes, and at others where it has dynamic ones (docs/cli.md).
+  // Compare the result with the original: at its own sizes, and at others where it has dynamic ones (docs/guide/fix.md).
   bool check = true;
   FeedOptions feeds = {};  // inputs for the check; the rest is random
 };

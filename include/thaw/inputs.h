@@ -1,6 +1,7 @@
 // Prepares inputs of models from images, clips and recordings.
 //
-//   thaw::PreparedInputs fed = thaw::inputs({"cat.jpg", "page.png"}, {.preset = "Qwen2.5-VL-3B-Instruct"});
+//   const std::vector<std::filesystem::path> files = {"cat.jpg", "page.png"};
+//   thaw::PreparedInputs fed = thaw::inputs(files, {.preset = "Qwen2.5-VL-3B-Instruct"});
 //   // fed.arrays: pixel_values float32 [num_patches, 1176], grid_thw int64 [2, 3]
 //
 // The arrays equal those of transformers' processors of the family; docs/guide/inputs.md has the measured differences.

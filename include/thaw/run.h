@@ -90,7 +90,8 @@ struct RunCheck {
   double max_abs_diff = 0;                                  // max |y - x|; infinite where they cannot be compared
   double max_abs_expected = 0;                              // max |x| of the output with max_abs_diff
   uint64_t elements = 0;                                    // that were compared; 0: only shapes and types were
-  bool agrees = true;   // |y - x| <= 1e-3 max |x| in each output; 1e-2 for types of 16 bits or fewer
+  // |y - x| <= 1e-3 max |x| in each output; 1e-2 for types of 16 bits or fewer; of lift() 2e-5 (docs/cli.md, Reports).
+  bool agrees = true;
   std::string message;  // why it does not agree
 };
 

@@ -1,11 +1,12 @@
 // Thaw makes static ONNX models dynamic, batchable and smaller, and checks results against the original. This header includes all
-// others; docs/library.md has an example of each.
+// others; docs/library.md has examples.
 //
 //   inspect   dims of every tensor, as expressions of the inputs
 //   diff      differences between two models
 //   check     errors, their causes and fixes; a proof over sizes
 //   fix       rewrites that are safe, and those that a reference confirms
 //   optimize  smaller and faster models, at every size
+//   convert   fewer bits for weights and activations, and the accuracy loss
 //   pin       a static model for chosen sizes
 //   split     parts that run in sequence
 //   batch     a batch axis for a model for one sample
