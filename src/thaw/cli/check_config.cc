@@ -146,9 +146,8 @@ std::vector<std::string> skipped(const std::vector<std::string>& models, const s
     std::error_code failed;
     if (!seen.insert(file).second || !is_there(file)) continue;
     if (!read.empty() && std::filesystem::equivalent(file, read, failed)) continue;
-    clauses.push_back(
-        fmt::format("{} is ignored, as only the working folder is searched for it: add --config {}",
-                    file.string(), file.string()));
+    clauses.push_back(fmt::format("{} is ignored, as only the working folder is searched for it: add --config {}",
+                                  file.string(), file.string()));
   }
   return clauses;
 }

@@ -121,9 +121,9 @@ Closeness closeness_to_traces(const ir::Model& lifted, bool departs) {
 }
 
 // Where the trace itself rounds more than that: by what it differs with ONNX Runtime's optimizations and without.
-Closeness with_noise(Closeness closeness, const Arrays& optimized, const Arrays& load_check) {
+Closeness with_noise(Closeness closeness, const Arrays& optimized, const Arrays& unoptimized) {
   RunCheck noise;
-  compare_outputs(optimized, load_check, noise);
+  compare_outputs(optimized, unoptimized, noise);
   const double share = kTimesItsNoise * noise.max_abs_diff / std::max(noise.max_abs_expected, closeness.least_scale);
   closeness.share = std::clamp(share, closeness.share, std::max(closeness.share, Closeness().share));
   return closeness;

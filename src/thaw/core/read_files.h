@@ -25,7 +25,7 @@ class ReadFiles {
   static void release(const std::filesystem::path& path);
   // It was replaced or taken away by Thaw itself, or goes on.
   static void forget(const std::filesystem::path& path);
-  static void forget(int folder, const char* name);  // an empty name: the open file itself
+  static void forget(int folder, const char* name);    // an empty name: the open file itself
   static bool contains(int folder, const char* name);  // a name in an open folder; a link is not followed
   // Throws thaw::Error where one of them was written to, replaced or taken away since it was noted.
   static void require_unchanged();

@@ -36,9 +36,10 @@ bool same_tables(const std::vector<const ir::Tensor*>& a, const std::vector<cons
 Note note_of_size(const Variable& variable) {
   std::vector<std::string> at;
   for (const int64_t value : variable.at) at.push_back(std::to_string(value));
-  return {dim::to_string(variable.symbol),
-          fmt::format("{}{}", fmt::join(at, ", "), variable.varies() ? "" : ": right at this value, unobserved at others"),
-          at};
+  return {
+      dim::to_string(variable.symbol),
+      fmt::format("{}{}", fmt::join(at, ", "), variable.varies() ? "" : ": right at this value, unobserved at others"),
+      at};
 }
 
 // Windows of a grid are told by its sides. Windows of a list are told by their size, and by the tensor that is cut.

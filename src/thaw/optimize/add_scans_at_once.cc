@@ -112,8 +112,9 @@ int add_scans_at_once(Context& context) {
   if (all.empty()) return 0;
   rewrite::edit_as_one(context, [&] {
     for (const RunningSum& found : all) {
-      context.changes.made.push_back(
-          {.kind = "add up at once", .location = found.node->describe(), .replaced = {{found.node->op_type(), "CumSum"}}});
+      context.changes.made.push_back({.kind = "add up at once",
+                                      .location = found.node->describe(),
+                                      .replaced = {{found.node->op_type(), "CumSum"}}});
       add_at_once(model, found);
     }
     return static_cast<int>(all.size());

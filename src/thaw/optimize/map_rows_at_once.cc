@@ -174,8 +174,9 @@ int map_rows_at_once(Context& context) {
     std::string why;
     Map map(*node, facts, why);
     if (map.find()) {
-      context.changes.made.push_back(
-          {.kind = "work on all rows at once", .location = node->describe(), .replaced = {{node->op_type(), "its body"}}});
+      context.changes.made.push_back({.kind = "work on all rows at once",
+                                      .location = node->describe(),
+                                      .replaced = {{node->op_type(), "its body"}}});
       all.push_back(std::move(map));
     } else if (!why.empty()) {
       context.changes.left.push_back(

@@ -33,8 +33,8 @@ std::string assumed_text(const SizeProof& proof) {
 }
 
 std::string counts_of(const SizeProof& proof) {
-  std::string text = fmt::format("{} size conditions: {} proven, {} broken, {} open", proof.obligations, proof.proven,
-                                 proof.refuted, proof.unknown);
+  std::string text = fmt::format("{} size conditions: {} proven, {} refuted, {} unknown", proof.obligations,
+                                 proof.proven, proof.refuted, proof.unknown);
   if (proof.unknown_values > 0) text += fmt::format(" ({} about values, not sizes)", proof.unknown_values);
   if (proof.input_conditions > 0) text += fmt::format(", {} decided by input values", proof.input_conditions);
   return text + assumed_text(proof);

@@ -139,7 +139,7 @@ void add_costs(HtmlPage& page, const ConvertReport& report, Dataset from) {
   page.sentence(fmt::format("The result against the original. {}",
                             decides(report, from) ? "These decide warnings and whether the result is written."
                                                   : "For information only: the runs above decide."));
-  page.table({"output", "sizes", "max abs diff", "max |output|", "cosine", "SQNR, dB", "elements", "broken"}, rows);
+  page.table({"output", "sizes", "max abs diff", "max |output|", "cosine", "SQNR, dB", "elements", "not finite"}, rows);
 }
 
 }  // namespace

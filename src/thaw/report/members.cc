@@ -78,8 +78,8 @@ std::string as_written_text(const LoadCheck& load_check) {
 }
 
 void add_as_written(HtmlPage& page, const LoadCheck& load_check) {
-  page.sentence(fmt::format("ONNX Runtime: {}{}{}.", word_of(load_check.status),
-                            load_check.message.empty() ? "" : "; ", load_check.message));
+  page.sentence(fmt::format("ONNX Runtime: {}{}{}.", word_of(load_check.status), load_check.message.empty() ? "" : "; ",
+                            load_check.message));
 }
 
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts) {

@@ -62,8 +62,7 @@ std::string to_text(const SplitReport& report, const TextOptions&) {
         "\n";
   }
   if (!report.crossing_tensors.empty())
-    text += report::printable(fmt::format("crosses more than one cut: {}", fmt::join(report.crossing_tensors, ", "))) +
-            "\n";
+    text += report::printable(fmt::format("also crosses a cut: {}", fmt::join(report.crossing_tensors, ", "))) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::uncompared_text(report.not_compared);
   text += report::as_written_text(report.load_check);

@@ -211,7 +211,7 @@ class Node {
   Graph* graph_ = nullptr;
   Node* previous_ = nullptr;
   Node* next_ = nullptr;
-  uint32_t order_ = 0;  // scratch of sort_topologically
+  uint32_t order_ = 0;     // scratch of sort_topologically
   uint64_t position_ = 0;  // grows along the graph's list of nodes
   bool removed_ = false;
   std::vector<Value*> inputs_, outputs_;

@@ -43,10 +43,9 @@ bool is_right_at_export(const ir::Model& model, const Sizes& sizes, const FixRef
   if (result.agrees) return true;
   report.cases.push_back(reported(one.name, sizes_of_case(sizes, *sizes.at_case), result));
   report.remaining.push_back({.where = one.name.empty() ? "the case" : fmt::format("case '{}'", one.name),
-                              .message =
-                                  "the original model does not match the reference at the sizes of --sizes "
-                                  "and --values: the reference "
-                                  "is another model's, or the export was at other sizes"});
+                              .message = "the original model does not match the reference at the sizes of --sizes "
+                                         "and --values: the reference "
+                                         "is another model's, or the export was at other sizes"});
   return false;
 }
 

@@ -223,7 +223,8 @@ std::vector<Lookup> choose_lookups(ir::Model& model, const Wanted& wanted) {
 
 void note(const ir::Node& node, const std::string& why, rewrite::Changes& changes) {
   auto& list = why.empty() ? changes.made : changes.left;
-  list.push_back({.kind = "int8", .location = rewrite::name_of(node), .part = {}, .replaced = {}, .nodes = 0, .why = why});
+  list.push_back(
+      {.kind = "int8", .location = rewrite::name_of(node), .part = {}, .replaced = {}, .nodes = 0, .why = why});
 }
 
 namespace {
