@@ -150,7 +150,7 @@ class SizeThawer {
     out_.changes.left.push_back(std::move(left));
   }
 
-  // Of sizes that a constant's 1 may stand for as well, those that were 1: where they stay, the 1 may be values.
+  // Of sizes that a constant's 1 may stand for as well, those that were 1: where they stay static, the 1 may be known.
   std::set<std::string> first_to_blame(const FrozenSite& site) const {
     const std::set<std::string> all = sizes_to_blame(site);
     const auto is_plain = [](const auto& size) { return size.product || size.by_chance; };

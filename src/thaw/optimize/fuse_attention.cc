@@ -150,7 +150,7 @@ class AttentionFuser {
   // Once more where it leaves a reason in outside_: without the cache then.
   bool replace(ir::Node* product) {
     rewrite::Patch patch(model_, {});
-    const std::string position = product->describe();
+    const std::string location = product->describe();
     patch.emitter().set_origin(rewrite::name_of(*product));
     const ops::Emit at = patch.before(product);
     try {
@@ -163,7 +163,7 @@ class AttentionFuser {
       const WrittenAttention written = write_attention(*found, target_, at);
       if (!put_in_place(patch, *found, written.result, *values, product)) return false;
       if (found->cache && !give_cache(patch, *found->cache, written)) return false;
-      note(*found, position);
+      note(*found, location);
     } catch (const ops::CannotWrite& error) {
       why_ = error.why;
       return false;
@@ -292,7 +292,7 @@ class AttentionFuser {
     return true;
   }
 
-  void note(const FoundAttention& found, const std::string& position) {
+  void note(const FoundAttention& found, const std::string& location) {
     const FoundHeads& heads = found.heads;
     std::string what = fmt::format("{} head{} of {}", heads.heads, heads.heads == 1 ? "" : "s", heads.width);
     if (heads.kv_heads < heads.heads) what += fmt::format(", {} of keys", heads.kv_heads);
@@ -300,7 +300,7 @@ class AttentionFuser {
     if (found.cache) what += ", with its cache";
     if (!outside_.empty()) what += fmt::format(", its cache outside, as {}", outside_);
     const std::string now(attention_operator(found, target_));
-    changes_.made.push_back({.kind = now, .location = position, .part = {}, .replaced = {{what, now}}});
+    changes_.made.push_back({.kind = now, .location = location, .part = {}, .replaced = {{what, now}}});
   }
 
   ir::Model& model_;

@@ -47,10 +47,10 @@ int inline_functions(Context& context) {
       std::vector<ir::Node*> calls;
       collect_calls(model, *model.graph, calls);
       for (ir::Node* call : calls) {
-        const std::string position = call->describe(), name = call->op_type();
+        const std::string location = call->describe(), name = call->op_type();
         if (!rewrite::inline_call(model, call)) continue;
         context.changes.made.push_back(
-            {.kind = "inline a function", .location = position, .replaced = {{name, "its body"}}});
+            {.kind = "inline a function", .location = location, .replaced = {{name, "its body"}}});
         more = true;
         ++inlined;
       }

@@ -60,7 +60,7 @@ int bits_of(NumberFormat format) {
 }
 
 void for_precisions(const ConvertOptions& options,
-                    const std::function<void(const PrecisionOptions&, const std::string& position)>& each) {
+                    const std::function<void(const PrecisionOptions&, const std::string& location)>& each) {
   each(options.precision, {});
   for (const PlannedNode& node : options.plan) each(node.precision, fmt::format("the plan for '{}'", node.name));
 }

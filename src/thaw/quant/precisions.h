@@ -36,9 +36,9 @@ constexpr bool is_int8(NumberFormat format) { return format == NumberFormat::kIn
 constexpr bool is_blocks(NumberFormat format) { return format >= NumberFormat::kInt4; }
 // Bits of a number, or of a weight in blocks.
 int bits_of(NumberFormat format);
-// Calls each(precision, "the plan for 'node'") for the default, whose place is empty, and for every node of the plan.
+// Calls each(precision, "the plan for 'node'") for the default, whose location is empty, and for every node of the plan.
 void for_precisions(const ConvertOptions& options,
-                    const std::function<void(const PrecisionOptions&, const std::string& position)>& each);
+                    const std::function<void(const PrecisionOptions&, const std::string& location)>& each);
 // Of the default, or of a node of the plan.
 bool any_is(const ConvertOptions& options, const std::function<bool(const PrecisionOptions&)>& is);
 bool any_is(const ConvertOptions& options, NumberFormat format);

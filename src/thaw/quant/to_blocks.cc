@@ -44,7 +44,7 @@ struct BlockGroup {
 
 class Grouper {
  public:
-  Grouper(const ir::Model& model, const Precisions& precisions) : precisions_(precisions), positions_(model) {}
+  Grouper(const ir::Model& model, const Precisions& precisions) : precisions_(precisions), locations_(model) {}
 
   std::vector<BlockGroup> run(const ir::Graph& graph) {
     add(graph);
@@ -81,8 +81,8 @@ class Grouper {
     groups_[group].nodes.push_back(&node);
     if (!input || !can_be_measured(*input->graph()) || may_run_often(*input->graph())) return;
     std::vector<ValueLocation>& inputs = groups_[group].inputs;
-    const ValueLocation position = positions_.of(*input);
-    if (std::ranges::find(inputs, position) == inputs.end()) inputs.push_back(position);
+    const ValueLocation location = locations_.of(*input);
+    if (std::ranges::find(inputs, location) == inputs.end()) inputs.push_back(location);
   }
 
   // The group of what is shared, and `other`, as one; the lower number of the two.
@@ -101,14 +101,14 @@ class Grouper {
     BlockGroup moved = std::exchange(groups_[second], {.precision = groups_[second].precision});
     BlockGroup& to = groups_[first];
     to.nodes.insert(to.nodes.end(), moved.nodes.begin(), moved.nodes.end());
-    for (ValueLocation& position : moved.inputs)
-      if (std::ranges::find(to.inputs, position) == to.inputs.end()) to.inputs.push_back(std::move(position));
+    for (ValueLocation& location : moved.inputs)
+      if (std::ranges::find(to.inputs, location) == to.inputs.end()) to.inputs.push_back(std::move(location));
     for (auto& [what, numbers] : by_shared_) std::ranges::replace(numbers, second, first);
     return first;
   }
 
   const Precisions& precisions_;
-  ValueLocations positions_;
+  ValueLocations locations_;
   std::vector<BlockGroup> groups_;
   std::map<Shared, std::vector<size_t>> by_shared_;  // numbers of groups
 };
@@ -118,18 +118,18 @@ std::vector<BlockGroup> block_groups(const ir::Model& model, const Precisions& p
   return Grouper(model, precisions).run(*model.graph);
 }
 
-void leave(const PrecisionOptions& precision, std::string position, std::string why, rewrite::Changes& changes) {
+void leave(const PrecisionOptions& precision, std::string location, std::string why, rewrite::Changes& changes) {
   changes.left.push_back({.kind = std::string(name_of(precision.to)),
-                          .location = std::move(position),
+                          .location = std::move(location),
                           .part = {},
                           .replaced = {},
                           .nodes = 0,
                           .why = std::move(why)});
 }
 
-void leave_to_search(BlockMethod method, std::string position, rewrite::Changes& changes) {
+void leave_to_search(BlockMethod method, std::string location, rewrite::Changes& changes) {
   changes.left.push_back({.kind = method == BlockMethod::kGptq ? "gptq" : "awq",
-                          .location = std::move(position),
+                          .location = std::move(location),
                           .part = {},
                           .replaced = {},
                           .nodes = 0,
@@ -156,8 +156,8 @@ int64_t width_of(const ir::Value* input, const infer::Inference& facts) {
 // Of all that a group's products multiply; none where nothing was seen of it.
 std::optional<blocks::ColumnStatistics> statistics_of(const BlockGroup& group, const InputStatistics& seen) {
   std::optional<blocks::ColumnStatistics> all;
-  for (const ValueLocation& position : group.inputs) {
-    const auto at = seen.find(position);
+  for (const ValueLocation& location : group.inputs) {
+    const auto at = seen.find(location);
     if (at == seen.end()) continue;
     if (!all)
       all = at->second;
@@ -187,16 +187,16 @@ const ops::Target* kernels_for(const ConvertOptions& options) {
 
 void require_blocks(const ConvertOptions& options) {
   const ops::Target* target = kernels_for(options);
-  for_precisions(options, [target](const PrecisionOptions& precision, const std::string& position) {
+  for_precisions(options, [target](const PrecisionOptions& precision, const std::string& location) {
     if (!is_blocks(precision.to)) return;
     const int bits = bits_of(precision.to);
     if (std::string why = blocks::why_not(bits, precision.blocks); !why.empty())
       throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
-                                                .where = position.empty() ? "block-wise quantized weights" : position,
+                                                .where = location.empty() ? "block-wise quantized weights" : location,
                                                 .expected = "2, 3, 4 or 8 bits, in blocks of 16, 32, 64, 128 or 256"});
     if (std::string why = target ? why_unsupported(*target, bits, precision.blocks) : ""; !why.empty())
       throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
-                                                .where = position.empty() ? "block-wise quantized weights" : position,
+                                                .where = location.empty() ? "block-wise quantized weights" : location,
                                                 .expected = "a block format that the target has kernels for",
                                                 .next = "convert to int4 or int8-blocks with --form matmulnbits"});
   });
@@ -238,9 +238,9 @@ int to_blocks(rewrite::PassContext& context, const Precisions& precisions, const
       if (!samples) continue;
       const bool products = group.precision->blocks.method == BlockMethod::kGptq;
       int64_t more = 0;
-      for (const ValueLocation& position : group.inputs)
-        if (const int64_t width = width_of(graphs[position.graph]->find(position.name), facts);
-            products && !asked.contains(position))
+      for (const ValueLocation& location : group.inputs)
+        if (const int64_t width = width_of(graphs[location.graph]->find(location.name), facts);
+            products && !asked.contains(location))
           more += 4 * width * width;
       if (held > 0 && held + more > kMostGathered && products) break;
       held += more;
@@ -252,21 +252,21 @@ int to_blocks(rewrite::PassContext& context, const Precisions& precisions, const
                                      : input_statistics(*before, {asked.begin(), asked.end()}, with_products, *samples);
     for (; first < last; ++first) {
       const BlockGroup& group = groups[first];
-      std::vector<std::string> positions;
-      for (const ir::Node* node : group.nodes) positions.push_back(rewrite::name_of(*node));
+      std::vector<std::string> locations;
+      for (const ir::Node* node : group.nodes) locations.push_back(rewrite::name_of(*node));
       const std::optional<blocks::ColumnStatistics> statistics = statistics_of(group, seen);
       BlockOptions options = group.precision->blocks;
       if (needs_data(options.method) && !statistics) {
         // Of a table, inside a Loop or Scan, or in a branch that no sample takes.
-        for (size_t i = 0; i < positions.size(); ++i)
-          if (blocks::summed_input(*group.nodes[i])) leave_to_search(options.method, positions[i], changes);
+        for (size_t i = 0; i < locations.size(); ++i)
+          if (blocks::summed_input(*group.nodes[i])) leave_to_search(options.method, locations[i], changes);
         options.method = BlockMethod::kSearch;
       }
       const std::vector<std::string> reasons =
           writer.write(group.nodes, bits_of(group.precision->to), options, statistics ? &*statistics : nullptr,
                        group.has_one_sided_inputs);
       for (size_t i = 0; i < reasons.size(); ++i)
-        if (!reasons[i].empty()) leave(*group.precision, positions[i], reasons[i], changes);
+        if (!reasons[i].empty()) leave(*group.precision, locations[i], reasons[i], changes);
     }
   }
   return static_cast<int>(changes.made.size() - made_before);

@@ -101,7 +101,7 @@ std::string prefixed(std::string_view heading, const std::vector<std::string>& t
   return text;
 }
 
-// Four steps of what a conversion costs, from hardly anything to nearly all.
+// Five steps of what a conversion costs, from hardly anything to nearly all.
 size_t heat_of_decibels(double sqnr) {
   constexpr double kSteps[] = {60, 40, 30, 20, 10};
   return static_cast<size_t>(std::ranges::count_if(kSteps, [&](double step) { return sqnr < step; }));

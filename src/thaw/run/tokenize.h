@@ -10,7 +10,7 @@
 namespace thaw::run {
 
 // `folder` has tokenizer.json, tokenizer_config.json and a genai_config.json, all as onnxruntime-genai reads them. Special
-// tokens in the text count as such; none is added. An id below 0 is a chunk that no token is found for. Throws thaw::Error:
+// tokens in the text count as such; none is added. An id below 0 is a piece of text that no token is found for. Throws thaw::Error:
 // kRuntimeMissing where a library is not there, kRuntimeFailed for a tokenizer that it does not take or breaks on,
 // kOutOfBudget past Limits::timeout or max_memory.
 std::vector<int32_t> tokenize(const std::filesystem::path& folder, const std::string& text);

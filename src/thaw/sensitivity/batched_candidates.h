@@ -42,7 +42,7 @@ class BatchedCandidates {
   Baseline& baseline_;
   const Wanted& wanted_;
   std::vector<size_t> samples_;
-  std::vector<size_t> order_;  // of their places: the largest first
+  std::vector<size_t> order_;  // positions in samples_, the largest sample first
   Done done_;
   std::vector<Batched> batched_;
 };

@@ -17,7 +17,7 @@
 namespace thaw::splitting {
 namespace {
 
-constexpr std::string_view kNarrow = "`thaw split` without --at lists narrow places";
+constexpr std::string_view kNarrow = "`thaw split` without --at lists cut points";
 
 [[noreturn]] void refuse(const ir::Model& model, const std::string& tensor, std::string_view why,
                          std::string_view next = kNarrow) {

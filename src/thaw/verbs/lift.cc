@@ -40,7 +40,7 @@ std::string values_text(const std::vector<int64_t>& values) {
                      whole ? "" : ", …");
 }
 
-// Of a trace, before it is changed: types as declared, values as they were trace_inputs.
+// Of a trace, before it is changed: types as declared, values as they were given.
 struct TraceInput {
   std::string name;
   ir::Type type;  // undefined for an input that the exporter took out

@@ -120,7 +120,7 @@ std::optional<Sequence> fit_in_any_way(const View& column, const RowTable& table
 
 using FitColumn = std::function<std::optional<Sequence>(const View&)>;
 
-// AgainstReference columns that are cosines of positions, one that is 1 as far as the traces go may be another that turns too slowly for them: of
+// Beside columns that are cosines of positions, one that is 1 as far as the traces go may be another that turns too slowly for them: of
 // a column alone nothing tells (fit_columns.cc).
 bool has_slow_wave(const View& view) {
   constexpr int64_t kFewestWaves = 2;

@@ -210,8 +210,8 @@ class RotaryFinder {
       return false;
     for (const Shaped* each : {&found.cos, &found.sin}) {
       // Two halves are as wide as what they are multiplied with, as one place they are not.
-      const bool is_reported = found.doubled && !each->from_back(1).is_constant();
-      if (!is_reported && !each->from_back(1).is_constant(angles)) return false;
+      const bool is_implied = found.doubled && !each->from_back(1).is_constant();
+      if (!is_implied && !each->from_back(1).is_constant(angles)) return false;
     }
     if (!std::equal(found.cos.dims.begin(), found.cos.dims.end() - 1, found.sin.dims.begin(), dim::same)) return false;
     const dim::Dim second = found.cos.from_back(2), third = found.cos.rank() > 2 ? found.cos.from_back(3) : dim::Dim(1);

@@ -35,8 +35,8 @@ void hqq_lanes(const Tile& tile, const BlockFormat& format, int lane, TileScales
   // In rtn's steps, so that blocks of any magnitude are treated alike.
   const V inverse = hn::Div(one, first.scale);
   V least = hn::Set(d, 0x1p126F), best_scale = one, best_zero = first.zero;
-  for (int rest = format.symmetric ? 0 : -1; rest <= (format.symmetric ? 0 : 1); ++rest) {
-    const V zero = hn::Min(hn::Max(hn::Add(first.zero, hn::Set(d, static_cast<float>(rest))), none), levels);
+  for (int offset = format.symmetric ? 0 : -1; offset <= (format.symmetric ? 0 : 1); ++offset) {
+    const V zero = hn::Min(hn::Max(hn::Add(first.zero, hn::Set(d, static_cast<float>(offset))), none), levels);
     V scale = one;
     float beta = kFirstBeta;
     for (int round = 0; round < kRounds; ++round, beta *= kBetaGrowth) {

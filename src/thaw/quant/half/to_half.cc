@@ -66,16 +66,16 @@ int to_half(rewrite::PassContext& context, const HalfOptions& options, std::vect
   const std::vector<HalfCandidate> candidates = nodes.choose();
   int count = 0;
   for (const HalfCandidate& candidate : candidates) {
-    const std::string position = rewrite::name_of(*candidate.node);
+    const std::string location = rewrite::name_of(*candidate.node);
     const bool has_numbers = !candidate.operands.inputs.empty() || !candidate.operands.outputs.empty();
     if (candidate.is_narrow && !has_numbers) continue;  // whatever the type, it is none of its own
     if (candidate.is_narrow) {
       ++count;
       changes.made.push_back(
-          {.kind = std::string(ir::name_of(options.to)), .location = position, .part = {}, .replaced = {}});
+          {.kind = std::string(ir::name_of(options.to)), .location = location, .part = {}, .replaced = {}});
     } else if (candidate.is_asked) {
       changes.left.push_back(
-          {.kind = "float32", .location = position, .part = {}, .replaced = {}, .nodes = 0, .why = candidate.stays});
+          {.kind = "float32", .location = location, .part = {}, .replaced = {}, .nodes = 0, .why = candidate.stays});
     }
   }
   if (count == 0 && !options.convert_io) return 0;

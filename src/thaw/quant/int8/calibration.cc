@@ -45,16 +45,16 @@ class RangeNodes {
 };
 
 // The one that is fed, or made before the others.
-const std::string& first_of(const std::set<ValueLocation>& positions, const ir::Model& model) {
+const std::string& first_of(const std::set<ValueLocation>& locations, const ir::Model& model) {
   const std::vector<ir::Graph*> graphs = rewrite::all_graphs(*model.graph);
-  const size_t number = positions.begin()->graph;
-  const auto is_odd = [&](const ir::Value* value) { return value && positions.contains({number, value->name()}); };
+  const size_t number = locations.begin()->graph;
+  const auto is_odd = [&](const ir::Value* value) { return value && locations.contains({number, value->name()}); };
   for (const ir::Value* input : graphs[number]->inputs())
     if (is_odd(input)) return input->name();
   for (const ir::Node* node : graphs[number]->nodes())
     for (const ir::Value* output : node->outputs())
       if (is_odd(output)) return output->name();
-  return positions.begin()->name;
+  return locations.begin()->name;
 }
 
 [[noreturn]] void refuse_odd(const std::string& name, size_t sample) {
@@ -76,8 +76,8 @@ std::map<ValueLocation, Extent> extents(const ir::Model& model, const std::map<V
   MeasuredModel measured(model);
   RangeNodes nodes(measured);
   std::vector<InnerValue> numbers;  // four of each
-  for (const auto& [position, request] : wanted) {
-    ir::Value* value = measured.value(position);
+  for (const auto& [location, request] : wanted) {
+    ir::Value* value = measured.value(location);
     // 0 belongs to every range, so that one more 0 changes none.
     ir::Value* flat = nodes.never_empty(value);
     ir::Value* count = measured.op("Size", {value});
@@ -97,10 +97,10 @@ std::map<ValueLocation, Extent> extents(const ir::Model& model, const std::map<V
     std::set<ValueLocation> odd;
     const std::string* output = outputs.data();
     const auto next = [&] { return to_doubles(results.at(*output++)).front(); };
-    for (const auto& [position, request] : wanted) {
-      Extent& extent = found[position];
+    for (const auto& [location, request] : wanted) {
+      Extent& extent = found[location];
       const double low = next(), high = next(), none = next(), size = next();
-      if (none != 0 || !std::isfinite(low) || !std::isfinite(high)) odd.insert(position);
+      if (none != 0 || !std::isfinite(low) || !std::isfinite(high)) odd.insert(location);
       extent.range.lowest = std::min(extent.range.lowest, low);
       extent.range.highest = std::max(extent.range.highest, high);
       extent.most_elements = std::max(extent.most_elements, static_cast<int64_t>(size));
@@ -137,16 +137,16 @@ Range chosen(const Histogram& seen, const RangeRequest& request) {
 
 // What histograms are made of: a tensor leaves the runtime as it is, or, of a graph inside, as a vector.
 std::map<ValueLocation, std::string> whole_tensors(MeasuredModel& measured,
-                                                   const std::vector<ValueLocation>& positions) {
+                                                   const std::vector<ValueLocation>& locations) {
   std::vector<InnerValue> values;
   ir::Value* flat = measured.constant("histogram_flat", {-1});
-  for (const ValueLocation& position : positions) {
-    ir::Value* value = measured.value(position);
-    values.push_back({position.graph == 0 ? value : measured.op("Reshape", {value, flat})});
+  for (const ValueLocation& location : locations) {
+    ir::Value* value = measured.value(location);
+    values.push_back({location.graph == 0 ? value : measured.op("Reshape", {value, flat})});
   }
   const std::vector<ir::Value*> outside = brought_out(measured, values);
   std::map<ValueLocation, std::string> outputs;
-  for (size_t i = 0; i < positions.size(); ++i) outputs[positions[i]] = measured.output(outside[i]);
+  for (size_t i = 0; i < locations.size(); ++i) outputs[locations[i]] = measured.output(outside[i]);
   return outputs;
 }
 
@@ -159,21 +159,21 @@ std::map<ValueLocation, Range> ranges_over(const ir::Model& model, const std::ma
   std::vector<ValueLocation> computed;
   std::vector<std::vector<ValueLocation>> groups;  // that leave the runtime together
   int64_t held = 0;
-  for (const auto& [position, extent] : seen) {
-    const RangeRequest& request = wanted.at(position);
+  for (const auto& [location, extent] : seen) {
+    const RangeRequest& request = wanted.at(location);
     const Range range{std::clamp(extent.range.lowest, request.useful.lowest, request.useful.highest),
                       std::clamp(extent.range.highest, request.useful.lowest, request.useful.highest)};
-    ranges[position] = range;
+    ranges[location] = range;
     if (request.method == RangeMethod::kMinMax || !(range.lowest < range.highest)) continue;
-    if (may_run_often(measured.graph(position.graph))) continue;
-    histograms.emplace(position, Histogram(range));
+    if (may_run_often(measured.graph(location.graph))) continue;
+    histograms.emplace(location, Histogram(range));
     if (groups.empty() || held + extent.most_elements > kMostFetched) {
       groups.emplace_back();
       held = 0;
     }
-    groups.back().push_back(position);
+    groups.back().push_back(location);
     held += extent.most_elements;
-    if (position.graph != 0 || !measured.is_fed(position.name)) computed.push_back(position);
+    if (location.graph != 0 || !measured.is_fed(location.name)) computed.push_back(location);
   }
   if (groups.empty()) return ranges;
   const std::map<ValueLocation, std::string> outputs = whole_tensors(measured, computed);
@@ -182,24 +182,24 @@ std::map<ValueLocation, Range> ranges_over(const ir::Model& model, const std::ma
     const Arrays feeds = samples.read(i, measured.inputs());
     for (const std::vector<ValueLocation>& group : groups) {
       std::vector<std::string> fetched;
-      for (const ValueLocation& position : group)
-        if (const auto at = outputs.find(position); at != outputs.end()) fetched.push_back(at->second);
+      for (const ValueLocation& location : group)
+        if (const auto at = outputs.find(location); at != outputs.end()) fetched.push_back(at->second);
       const Arrays results = fetched.empty() ? Arrays() : measured.run(feeds, fetched);
-      for (const ValueLocation& position : group) {
-        const auto at = outputs.find(position);
-        add_to(histograms.at(position), at == outputs.end() ? feeds.at(position.name) : results.at(at->second),
-               wanted.at(position).useful);
+      for (const ValueLocation& location : group) {
+        const auto at = outputs.find(location);
+        add_to(histograms.at(location), at == outputs.end() ? feeds.at(location.name) : results.at(at->second),
+               wanted.at(location).useful);
       }
     }
   }
-  for (const auto& [position, histogram] : histograms) ranges[position] = chosen(histogram, wanted.at(position));
+  for (const auto& [location, histogram] : histograms) ranges[location] = chosen(histogram, wanted.at(location));
   return ranges;
 }
 
-std::string key_of(const ValueLocation& position, const RangeRequest& request) {
+std::string key_of(const ValueLocation& location, const RangeRequest& request) {
   return fmt::format("{} {} {} {} {} {} {} {} {}", static_cast<int>(request.method), request.percentile,
                      request.codes.lowest, request.codes.highest, request.symmetric, request.useful.lowest,
-                     request.useful.highest, position.graph, position.name);
+                     request.useful.highest, location.graph, location.name);
 }
 
 }  // namespace
@@ -212,17 +212,17 @@ std::map<ValueLocation, Range> measured_ranges(const ir::Model& model,
   if (!known) return ranges_over(model, wanted, samples);
   std::map<ValueLocation, Range> ranges;
   std::map<ValueLocation, RangeRequest> open;
-  for (const auto& [position, request] : wanted) {
-    if (const auto at = known->find(key_of(position, request)); at != known->end()) {
-      ranges[position] = std::any_cast<Range>(at->second);
+  for (const auto& [location, request] : wanted) {
+    if (const auto at = known->find(key_of(location, request)); at != known->end()) {
+      ranges[location] = std::any_cast<Range>(at->second);
     } else {
-      open.emplace(position, request);
+      open.emplace(location, request);
     }
   }
   if (open.empty()) return ranges;
-  for (const auto& [position, range] : ranges_over(model, open, samples)) {
-    known->emplace(key_of(position, open.at(position)), range);
-    ranges[position] = range;
+  for (const auto& [location, range] : ranges_over(model, open, samples)) {
+    known->emplace(key_of(location, open.at(location)), range);
+    ranges[location] = range;
   }
   return ranges;
 }
@@ -230,9 +230,9 @@ std::map<ValueLocation, Range> measured_ranges(const ir::Model& model,
 std::set<const ir::Graph*> graphs_that_run(const ir::Model& model, const std::set<const ir::Graph*>& graphs,
                                            const Samples& samples) {
   if (graphs.empty()) return {};
-  const ValueLocations positions(model);
+  const ValueLocations locations(model);
   Remembered* known = samples.remembered();
-  const auto key = [&](const ir::Graph* graph) { return fmt::format("{} runs", positions.number_of(*graph)); };
+  const auto key = [&](const ir::Graph* graph) { return fmt::format("{} runs", locations.number_of(*graph)); };
   std::set<const ir::Graph*> found;
   std::vector<const ir::Graph*> open;
   for (const ir::Graph* graph : graphs) {
@@ -248,7 +248,7 @@ std::set<const ir::Graph*> graphs_that_run(const ir::Model& model, const std::se
   ir::Value* one = measured.constant("runs", {}, {1});
   std::vector<InnerValue> signs;
   for (const ir::Graph* graph : open)
-    signs.push_back({MeasuredModel::same(one, measured.graph(positions.number_of(*graph))), OfRuns::kMost});
+    signs.push_back({MeasuredModel::same(one, measured.graph(locations.number_of(*graph))), OfRuns::kMost});
   std::vector<std::string> outputs;
   for (ir::Value* sign : brought_out(measured, signs)) outputs.push_back(measured.output(sign));
   measured.start();

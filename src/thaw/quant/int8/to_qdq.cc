@@ -88,7 +88,7 @@ struct Scaled {
 using TensorScales = std::unordered_map<const ir::Value*, Scaled>;
 
 TensorScales measure(const ir::Model& model, const Chosen& chosen, const Samples& samples) {
-  const ValueLocations positions(model);
+  const ValueLocations locations(model);
   std::map<ValueLocation, RangeRequest> wanted;
   std::map<ValueLocation, const QuantizedTensor*> tensors;
   std::unordered_map<const ir::Graph*, std::unordered_map<const ir::Value*, Range>> useful;  // by graphs
@@ -96,18 +96,18 @@ TensorScales measure(const ir::Model& model, const Chosen& chosen, const Samples
     if (tensor.scale_of != tensor.value) continue;
     const Int8Options& options = *tensor.options;
     const ir::Graph* graph = tensor.value->graph();
-    const ValueLocation position = positions.of(*tensor.value);
-    RangeRequest& request = wanted[position];
+    const ValueLocation location = locations.of(*tensor.value);
+    RangeRequest& request = wanted[location];
     request = {options.range, options.percentile, activation_codes(options), options.symmetric_activations};
     const auto [here, fresh] = useful.try_emplace(graph);
     if (fresh) here->second = useful_ranges(*graph);
     if (const auto at = here->second.find(tensor.value); at != here->second.end()) request.useful = at->second;
-    tensors[position] = &tensor;
+    tensors[location] = &tensor;
   }
   TensorScales scales;
-  for (const auto& [position, range] : measured_ranges(model, wanted, samples)) {
-    const RangeRequest& request = wanted.at(position);
-    scales[tensors.at(position)->value] = {affine_of(range, request.codes, request.symmetric), request.codes};
+  for (const auto& [location, range] : measured_ranges(model, wanted, samples)) {
+    const RangeRequest& request = wanted.at(location);
+    scales[tensors.at(location)->value] = {affine_of(range, request.codes, request.symmetric), request.codes};
   }
   return scales;
 }
