@@ -135,9 +135,13 @@ def npz_seeds():
 
 def json_seeds():
     """One of each file, behind the kind that the target reads it as."""
-    unit = {"name": "n", "layer": "l", "kind": "weights", "op": "MatMul", "nodes": ["n"], "bytes": 12}
-    objects = [{"a": [1, 2.5, None, {"b": []}]}, {"model": "m.onnx", "data": "d", "key": "k", "metric": "sqnr", "mode": "alone",
-               "group": "node", "target": "cpu", "optimize": True, "seed": 0, "units": [unit], "errors": []},
+    figures = {"samples": {"mse": [0.5], "cosine": [0.25], "kl": [0], "nsr": [1]}}
+    unit = {"name": "n", "layer": "l", "kind": "weights", "op": "MatMul", "nodes": ["n"], "weight_bytes": 12,
+            "errors": [{"precision": 0, "status": "measured", "bytes_saved": 9, "one_at_a_time": figures}]}
+    objects = [{"a": [1, 2.5, None, {"b": []}]},
+               {"schema": 1, "model": "m.onnx", "data": "d", "run_key": "k", "metric": "sqnr", "mode": "exact", "group": "node",
+                "target": "ort", "optimize": True, "seed": 0, "weight_bytes": 12, "samples": ["s"], "outputs": ["y"],
+                "precisions": [{"to": "int8"}], "uniform": [{"bytes_saved": 9, "error": figures}], "units": [unit]},
                {"default": {"to": "int8"}, "nodes": {"a": {"to": "int4", "block": 32}}},
                {"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Prepend", "prepend": " "}]}},
                {"hidden_size": 64, "vision_config": {"depth": 2}}]
