@@ -26,8 +26,9 @@ const ir::Value* named_tensor(const ir::Model& model, const std::string& name, s
   std::vector<std::string_view> known;
   for (const ir::Node* node : model.graph->nodes()) {
     const std::vector<const ir::Value*> outputs = outputs_of(*node);
-    if (node->name == name && outputs.size() == 1) return outputs.front();
-    if (node->name == name) {
+    const bool is_named = !name.empty() && node->name == name;
+    if (is_named && outputs.size() == 1) return outputs.front();
+    if (is_named && outputs.size() > 1) {
       std::vector<std::string> names;
       for (const ir::Value* output : outputs) names.push_back("'" + output->name() + "'");
       throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("'{}' is a node of several outputs", name),
