@@ -16,6 +16,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/suggest.h"
 #include "thaw/core/type_word.h"
+#include "thaw/report/printable.h"
 
 namespace thaw::cli {
 namespace {
@@ -67,7 +68,7 @@ void read_shard(const std::string& text, SensitivityOptions& how) {
 
 int finish(const SensitivityReport& report, const SensitivityArguments& arguments, const std::string& output) {
   print(report, arguments.format);
-  if (arguments.format == Format::kText) write_output(fmt::format("wrote {}\n", output));
+  if (arguments.format == Format::kText) write_output(fmt::format("wrote {}\n", report::printable(output)));
   return report.accepted() ? kFine : kFindings;
 }
 

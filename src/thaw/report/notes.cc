@@ -92,7 +92,8 @@ std::string groups_text(std::string_view heading, const std::vector<NoteView>& n
     }
     const NoteGroup& group = groups[i];
     text += fmt::format("  {}\n", printable(group.message));
-    if (!group.at.empty()) text += fmt::format("    from {}\n", fmt::join(group.at, " | "));
+    if (!group.at.empty())
+      text += fmt::format("    from {}\n", printable(fmt::format("{}", fmt::join(group.at, " | "))));
     const size_t shown = all ? group.where.size() : 1;
     for (size_t k = 0; k < shown; ++k)
       text += fmt::format(

@@ -43,7 +43,7 @@ void write_pinned(JsonWriter& json, const PinReport& report, bool is_written) {
 
 std::string pinned_text(const PinReport& report, bool is_one_of_several) {
   std::string text;
-  if (is_one_of_several) text += report.output + "\n";
+  if (is_one_of_several) text += report::printable(report.output) + "\n";
   text += fmt::format("nodes: {} -> {}\n", report.nodes_before, report.nodes_after);
   std::vector<Note> pinned, open;
   for (const Change& change : report.changed)

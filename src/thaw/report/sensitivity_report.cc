@@ -8,6 +8,7 @@
 #include "thaw/quant/precisions.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
+#include "thaw/report/printable.h"
 #include "thaw/report/sensitivity_page.h"
 #include "thaw/report/table.h"
 #include "thaw/sensitivity.h"
@@ -91,8 +92,8 @@ std::string to_text(const SensitivityReport& report, const TextOptions&) {
   size_t reported = 0;
   for (const UnitError& error : report.errors) {
     if (error.status != UnitStatus::kFailed || reported++ >= kWorstShown) continue;
-    text += fmt::format("failed: {}, {}: {}\n", report.units[error.unit].name,
-                        quantizing::name_of(report.precisions[error.precision].to), error.why);
+    text += fmt::format("failed: {}, {}: {}\n", report::printable(report.units[error.unit].name),
+                        quantizing::name_of(report.precisions[error.precision].to), report::printable(error.why));
   }
   if (reported > kWorstShown) text += fmt::format("  … and {} more\n", reported - kWorstShown);
   text += fmt::format("{} measured, {} predicted, {} failed, on {} samples\n", report.measured, report.predicted,
