@@ -1,6 +1,7 @@
 // What `thaw convert` did: which nodes, what stays and why, and what each output loses.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
 #include "thaw/report/notes.h"
+#include "thaw/report/printable.h"
 #include "thaw/report/run_checks.h"
 #include "thaw/report/table.h"
 
@@ -97,7 +99,7 @@ std::string costs_text(const ConvertReport& report, Dataset from) {
 
 std::string prefixed(std::string_view heading, const std::vector<std::string>& texts) {
   std::string text;
-  for (const std::string& each : texts) text += fmt::format("{}: {}\n", heading, each);
+  for (const std::string& each : texts) text += fmt::format("{}: {}\n", heading, report::printable(each));
   return text;
 }
 
@@ -114,16 +116,20 @@ void add_strip(HtmlPage& page, const ConvertReport& report) {
   std::map<std::string, double> worst;
   std::vector<std::string> order;
   for (const OutputComparison* error : errors_from(report, *from)) {
-    const auto [at, is_new] = worst.try_emplace(error->output, error->sqnr_db);
+    // A number that is none is worse than any noise.
+    const double sqnr = error->not_finite > 0 ? -std::numeric_limits<double>::infinity() : error->sqnr_db;
+    const auto [at, is_new] = worst.try_emplace(error->output, sqnr);
     if (is_new) order.push_back(error->output);
-    at->second = std::min(at->second, error->sqnr_db);
+    at->second = std::min(at->second, sqnr);
   }
   page.style(kStripStyle);
   page.heading(fmt::format("SQNR by output, on {}", confirm::name_of(*from)));
   std::string html = "<div class=\"strip heat\">";
-  for (const std::string& output : order)
-    html += fmt::format("<span class=\"h{}\"><b>{}</b> {}</span>", heat_of_decibels(worst[output]),
-                        report::html_text(output), report::html_text(decibels(worst[output])));
+  for (const std::string& output : order) {
+    const double sqnr = worst[output];
+    html += fmt::format("<span class=\"h{}\"><b>{}</b> {}</span>", heat_of_decibels(sqnr), report::html_text(output),
+                        std::isinf(sqnr) && sqnr < 0 ? "not finite" : decibels(sqnr));
+  }
   page.markup(html + "</div>\n");
 }
 
@@ -222,7 +228,7 @@ std::string to_html(const ConvertReport& report) {
   if (report.method) page.sentence(fmt::format("Block quantization method: {}.", word_of(*report.method)));
   for (const Dataset from : kAllFed) add_costs(page, report, from);
   report::add_as_written(page, report.load_check);
-  report::add_sentences(page, "unsupported by DirectML", report.unsupported);
+  report::add_sentences(page, "Unsupported by DirectML", report.unsupported);
   report::add_sentences(page, "Not compared", report.not_compared);
   report::add_notes(page, "Converted", report::reasons(report.changed), "nodes");
   report::add_notes(page, "Already", report::reasons(report.already_converted), "nodes");

@@ -144,7 +144,7 @@ std::string to_html(const OptimizeReport& report) {
   report::add_notes(page, "Changed", changes_by_kind(report, false));
   report::add_notes(page, "Not fused", report::reasons(report.missed));
   report::add_notes(page, "Skipped passes", left_out(report));
-  report::add_notes(page, "unsupported by " + std::string(title_of(report.target)), unsupported(report));
+  report::add_notes(page, "Unsupported by " + std::string(title_of(report.target)), unsupported(report));
   report::add_checked(page, report.checks, report.not_compared);
   return page.finish();
 }

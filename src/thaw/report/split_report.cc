@@ -71,9 +71,10 @@ std::string to_text(const SplitReport& report, const TextOptions&) {
 
 std::string to_html(const SplitReport& report) {
   HtmlPage page(fmt::format("thaw split: {}", report.model));
-  page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad,
-               report::word_of_result(report.accepted(), report.files),
-               fmt::format("{} that run in sequence.", report::counted(report.parts.size(), "part")));
+  page.verdict(
+      report.accepted() ? Outcome::kGood : Outcome::kBad, report::word_of_result(report.accepted(), report.files),
+      report.parts.size() == 1 ? std::string("The part before the given outputs.")
+                               : fmt::format("{} that run in sequence.", report::counted(report.parts.size(), "part")));
   report::add_as_written(page, report.load_check);
   std::vector<std::vector<HtmlCell>> rows;
   for (size_t i = 0; i < report.parts.size(); ++i) {

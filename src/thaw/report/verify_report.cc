@@ -257,7 +257,6 @@ void add_worst_outputs(HtmlPage& page, const std::vector<OutputOverSizes>& outpu
 // Outputs down, sizes along. One row and column have nothing to compare.
 void add_output_heat_map(HtmlPage& page, const VerifyReport& report, const std::vector<OutputOverSizes>& outputs) {
   if (outputs.empty() || report.points.size() < 2) return;
-  page.style(kHeatStyle);
   page.heading("max abs diff by output and size");
   std::string html = heat_head("output");
   for (const PointResult& point : report.points)
@@ -393,6 +392,7 @@ std::string to_html(const VerifyReport& report) {
                            report::counted(report.points.size(), "size"), worst.empty() ? "" : "; ", worst));
   const std::vector<OutputOverSizes> outputs = outputs_over_sizes(report);
   if (report.points.size() > 1) add_worst_outputs(page, outputs);  // at one size the table below has all that there is
+  if (report.points.size() > 1) page.style(kHeatStyle);
   add_output_heat_map(page, report, outputs);
   add_heat_map(page, report);
   page.heading("Every output");
