@@ -62,9 +62,8 @@ class RowsWalk {
       link = found;
     }
     // What else has the axis is one number for all rows.
-    for (const ops::OperandAxis& location : link->inputs)
-      if (!axis_.contains(node.input(location.operand)) &&
-          !view.input(location.operand).dim(location.axis).is_constant(1))
+    for (const ops::OperandAxis& from : link->inputs)
+      if (!axis_.contains(node.input(from.operand)) && !view.input(from.operand).dim(from.axis).is_constant(1))
         return false;
     for (int i = 0; i < static_cast<int>(node.outputs().size()); ++i) {
       const ir::Value* output = node.output(i);

@@ -226,7 +226,7 @@ std::vector<frozen::Source> sources_of(const infer::Result& result, const ir::No
 }
 
 // Names of the sizes of which a constant was found to be frozen: what they need follows from that.
-std::set<std::string> sizes_text(Evidence& evidence) {
+std::set<std::string> reported_sizes(Evidence& evidence) {
   std::set<std::string> names;
   for (const frozen::FrozenSite& site : evidence.frozen().sites) {
     if ((!site.constant && !site.holder) || evidence.is_of_architecture(site)) continue;
@@ -309,7 +309,7 @@ void look_for_pinned_sizes(Evidence& evidence, Findings& findings) {
   for (const ops::Obligation* o : order) {
     const Meaning meaning = reader.read(*o);
     if ((!meaning.is_few && !meaning.is_odd) || shown == kMostShown) continue;
-    if (!std::exchange(is_asked, true)) reported = sizes_text(evidence);
+    if (!std::exchange(is_asked, true)) reported = reported_sizes(evidence);
     if (reported.contains(scope.symbols()[static_cast<size_t>(meaning.symbol)].name)) continue;
     report(findings, result, scope, *o, meaning, statements[{o->a.expr(), o->b.expr()}].second);
     ++shown;

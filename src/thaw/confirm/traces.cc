@@ -121,9 +121,9 @@ Closeness closeness_to_traces(const ir::Model& lifted, bool departs) {
 }
 
 // Where the trace itself rounds more than that: by what it differs with ONNX Runtime's optimizations and without.
-Closeness with_noise(Closeness closeness, const Arrays& optimized, const Arrays& unoptimized) {
+Closeness with_noise(Closeness closeness, const Arrays& optimized, const Arrays& plain) {
   RunCheck noise;
-  compare_outputs(optimized, unoptimized, noise);
+  compare_outputs(optimized, plain, noise);
   const double share = kTimesItsNoise * noise.max_abs_diff / std::max(noise.max_abs_expected, closeness.least_scale);
   closeness.share = std::clamp(share, closeness.share, std::max(closeness.share, Closeness().share));
   return closeness;

@@ -77,9 +77,9 @@ class OneDecider {
     for (const Cut& one : cuts) {
       if (one.element >= static_cast<int>(shape.size())) return;
       Dim& size = shape[static_cast<size_t>(one.element)];
-      const std::vector<int> ones = dim::symbols_of(size);
+      const std::vector<int> symbols = dim::symbols_of(size);
       for (const auto& [axis, symbol] : one.ones) {
-        cut_from_[symbol].insert(ones.begin(), ones.end());
+        cut_from_[symbol].insert(symbols.begin(), symbols.end());
         if (axis >= static_cast<int>(shape.size())) return;
         shape[static_cast<size_t>(axis)] = scope_.symbol_at(symbol);
         size = dim::floor_div(size, scope_.symbol_at(symbol));

@@ -283,13 +283,13 @@ bool SourceTracer::through_axis(const Step& step, const ir::Node& producer) {
   if (!link || (link->kind != ops::AxisKind::kPreserved && link->kind != ops::AxisKind::kNew && !is_repeated))
     return false;
   // What an index that is computed is made of may count in other ways.
-  for (const ops::OperandAxis& location : link->inputs)
-    if (ops::role_of(producer, location.operand) == ops::Role::kIndex && !producer.input(location.operand)->constant())
+  for (const ops::OperandAxis& from : link->inputs)
+    if (ops::role_of(producer, from.operand) == ops::Role::kIndex && !producer.input(from.operand)->constant())
       return false;
-  for (const ops::OperandAxis& location : link->inputs) {
-    const ops::Fact& fact = result_.fact(producer.input(location.operand));
-    if (location.axis < fact.rank() && fact.dim(location.axis).is_constant(step.number))
-      enqueue(producer, producer.input(location.operand), step.number, Question::kDim, location.axis, step.expression);
+  for (const ops::OperandAxis& from : link->inputs) {
+    const ops::Fact& fact = result_.fact(producer.input(from.operand));
+    if (from.axis < fact.rank() && fact.dim(from.axis).is_constant(step.number))
+      enqueue(producer, producer.input(from.operand), step.number, Question::kDim, from.axis, step.expression);
   }
   for (int i = 0; i < static_cast<int>(producer.inputs().size()); ++i) {
     const ops::Role role = ops::role_of(producer, i);

@@ -68,7 +68,7 @@ bool cuts_axis(ir::Node& node, size_t axis, size_t rank) {
 }
 
 // What lacks a cut along other axes than those that a chain of Slices, which ends there, cuts.
-void find_lacking(const Lifting& l, ir::Node* last, const AgainstReference& beside, size_t reader,
+void find_lacking(const Lifting& l, ir::Node* last, const BesideCut& beside, size_t reader,
                   std::vector<LackingCut>& cuts) {
   const auto cut = l.tensor_shapes.find(last->output(0)),
              other = l.tensor_shapes.find(beside.node->input(beside.other));
@@ -159,7 +159,7 @@ void find_padded(const Lifting& l, const ir::Node* slice, const std::vector<Padd
 
 }  // namespace
 
-AgainstReference beside_cut(const ir::Node& slice) {
+BesideCut beside_cut(const ir::Node& slice) {
   const ir::Node* node = &slice;
   while (node->output(0) && node->output(0)->uses().size() == 1 && !node->output(0)->is_output()) {
     const ir::Use& use = node->output(0)->uses().front();
@@ -183,7 +183,7 @@ bool cut_other_axes(Lifting& l) {
   for (size_t i = 0; i < nodes.front().size(); ++i) {
     ir::Node* slice = nodes.front()[i];
     if (!std::ranges::all_of(nodes, [&](const auto& of_trace) { return cuts_from_start(*of_trace[i]); })) continue;
-    const AgainstReference beside = beside_cut(*slice);
+    const BesideCut beside = beside_cut(*slice);
     const size_t before = lacking.size();
     // The last of a chain alone.
     if (beside.node && beside.node->input(beside.cut)->producer() == slice)

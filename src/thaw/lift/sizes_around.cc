@@ -145,7 +145,7 @@ ops::Shape SizesAround::given_back(size_t place, const Axes& made, dim::Dim elem
 
 ops::Shape SizesAround::cut_back(const Difference& difference) const {
   const auto slice = written_slice(*difference.node);
-  const AgainstReference beside = slice && slice->begin == 0 ? beside_cut(*difference.node) : AgainstReference();
+  const BesideCut beside = slice && slice->begin == 0 ? beside_cut(*difference.node) : BesideCut();
   if (!beside.node || !positions_.contains(beside.node)) return {};
   const auto shape = lifting_.tensor_shapes.find(beside.node->input(beside.other));
   const auto axes = axes_of(positions_.at(beside.node), Side::kOperand, beside.other);

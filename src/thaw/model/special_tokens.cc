@@ -44,8 +44,8 @@ std::optional<int64_t> number_in(const Json& list, const std::string& text) {
 std::optional<int64_t> number_in_vocabulary(const Json& vocabulary, const std::string& text) {
   if (vocabulary.is_object()) return number_of(member(vocabulary, text));
   int64_t number = 0;
-  for (const Json& chunk : vocabulary) {
-    if (chunk.is_array() && !chunk.empty() && text_of(&chunk.front()) == text) return number;
+  for (const Json& piece : vocabulary) {
+    if (piece.is_array() && !piece.empty() && text_of(&piece.front()) == text) return number;
     ++number;
   }
   return std::nullopt;

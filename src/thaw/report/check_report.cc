@@ -176,7 +176,7 @@ std::string page_of_one(const CheckedFile& file) {
   HtmlPage page(fmt::format("thaw check: {}", file.report.model));
   const auto [outcome, word] = check_outcome(file);
   page.verdict(outcome, word, check_words(file));
-  for (const std::string& sentence : report::reported(file.settings)) page.sentence(sentence);
+  for (const std::string& sentence : report::settings_sentences(file.settings)) page.sentence(sentence);
   add_checked_model(page, file);
   return page.finish();
 }
@@ -198,7 +198,7 @@ std::string to_html(std::span<const CheckedFile> files) {
   }
   page.verdict(worst, failed > 0 ? "findings" : "fine",
                fmt::format("{} of {} with errors or warnings", failed, report::counted(files.size(), "model")));
-  for (const std::string& sentence : report::reported(settings_of(files))) page.sentence(sentence);
+  for (const std::string& sentence : report::settings_sentences(settings_of(files))) page.sentence(sentence);
   page.table({"model", "outcome", "what was found"}, rows);
   for (const CheckedFile& file : files) {
     if (file.error) continue;
@@ -242,7 +242,8 @@ std::string to_text(std::span<const CheckedFile> files, const TextOptions& how) 
     if (file.report.is_proven) text += proof_text(file.report.proof);
   }
   if (files.size() > 1) text += fmt::format("\n{} models, {} with errors or warnings\n", files.size(), failed);
-  for (const std::string& sentence : report::reported(settings_of(files))) text += report::printable(sentence) + "\n";
+  for (const std::string& sentence : report::settings_sentences(settings_of(files)))
+    text += report::printable(sentence) + "\n";
   return text;
 }
 

@@ -167,7 +167,7 @@ std::string describe(const Location& location) {
   return text.empty() ? "the model" : printable(text);
 }
 
-std::vector<std::string> reported(const CheckSettings& settings) {
+std::vector<std::string> settings_sentences(const CheckSettings& settings) {
   std::vector<std::string> sentences;
   if (!settings.applied.empty())
     sentences.push_back(fmt::format("settings of {}: {}", settings.file, fmt::join(settings.applied, ", ")));

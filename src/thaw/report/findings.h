@@ -57,7 +57,7 @@ std::string findings_sarif(std::span<const CheckedModel> models, const CheckSett
 std::string findings_github(std::span<const CheckedModel> models, const CheckSettings& settings = {});
 
 // What a file of settings had a say in, a sentence each; none where there was none.
-std::vector<std::string> reported(const CheckSettings& settings);
+std::vector<std::string> settings_sentences(const CheckSettings& settings);
 // How many findings of each rule, and in words: "THAW004 ×3, THAW010 ×1".
 std::map<std::string_view, size_t> counts_by_rule(std::span<const Finding> findings);
 std::string by_rule(std::span<const Finding> findings);

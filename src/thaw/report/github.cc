@@ -26,7 +26,7 @@ std::string_view command_of(Severity severity) {
 
 std::string findings_github(std::span<const CheckedModel> models, const CheckSettings& settings) {
   std::string text;
-  for (const std::string& sentence : reported(settings))
+  for (const std::string& sentence : settings_sentences(settings))
     text += fmt::format("::notice title=Thaw::{}\n", escaped(printable(sentence), ""));
   for (const CheckedModel& model : models) {
     for (const size_t i : by_severity(model.findings)) {

@@ -104,7 +104,7 @@ void write_invocation(JsonWriter& json, const CheckSettings& settings, bool is_s
   json.begin_object();
   json.member("executionSuccessful", is_successful);
   json.member_array("toolConfigurationNotifications");
-  for (const std::string& sentence : reported(settings)) {
+  for (const std::string& sentence : settings_sentences(settings)) {
     json.begin_object();
     json.member("level", "note");
     write_text(json, "message", printable(sentence));
@@ -213,7 +213,7 @@ std::string findings_sarif(std::span<const CheckedModel> models, const CheckSett
   json.end_array();
   json.end_object();
   json.end_object();
-  if (!reported(settings).empty()) write_invocation(json, settings, all_checked);
+  if (!settings_sentences(settings).empty()) write_invocation(json, settings, all_checked);
   json.member_array("artifacts");
   for (const CheckedModel& model : models) {
     json.begin_object(kLine);

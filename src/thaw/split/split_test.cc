@@ -150,7 +150,7 @@ TEST(Stages, NoNodeRunsBeforeWhatItReads) {
   }
 }
 
-TEST(Split, RefusesWhatIsNoPosition) {
+TEST(Split, RefusesWhatIsNoCut) {
   for (uint32_t seed = 0; seed < kSeeds; ++seed) {
     const SmallModel whole = small_model(seed);
     EXPECT_THAT(refusal(*whole.model, {.at = {{"nothing"}}}), HasSubstr("'nothing' is no tensor"));

@@ -22,7 +22,7 @@ Var PatchGrid::of(Var per_image, Var image_index) const { return images ? per_im
 namespace {
 
 // What follows for the patches, from frames, height and width.
-void location_patches(PatchGrid& g, Var patch) {
+void locate_patches(PatchGrid& g, Var patch) {
   g.image = g.patches.image_of(patch);
   g.patch_height = g.of(g.height, g.image);
   g.patch_width = g.of(g.width, g.image);
@@ -53,7 +53,7 @@ PatchGrid patch_grid(Var grid_thw, Var patches, int64_t merge) {
   g.height = column(1);
   g.width = column(2);
   g.patches = g.count(g.frames * g.height * g.width);
-  location_patches(g, arange(length_of(patches, 0)));
+  locate_patches(g, arange(length_of(patches, 0)));
   return g;
 }
 
@@ -67,7 +67,7 @@ PatchGrid image_grid(Var image, int64_t patch, int64_t merge) {
   g.height = length_of(image, 2) / static_cast<double>(patch);
   g.width = length_of(image, 3) / static_cast<double>(patch);
   g.patches = g.count(g.height * g.width);
-  location_patches(g, arange(g.patches.total()));
+  locate_patches(g, arange(g.patches.total()));
   return g;
 }
 

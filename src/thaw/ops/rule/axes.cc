@@ -94,9 +94,9 @@ class Matching {
 
   std::optional<AxesMap> run() {
     for (int i = 0; i < view_.num_inputs(); ++i)
-      if (view_.has_input(i) && !position_input(i)) return std::nullopt;
+      if (view_.has_input(i) && !link_input(i)) return std::nullopt;
     for (int i = 0; i < view_.num_outputs() && i < static_cast<int>(form_.outputs.size()); ++i)
-      if (view_.wants_output(i)) position_output(i);
+      if (view_.wants_output(i)) link_output(i);
     for (AxisLink& link : map_.links) {
       if (link.inputs.empty()) {
         link.kind = AxisKind::kNew;
@@ -126,7 +126,7 @@ class Matching {
         if (token.name != "_") at(link_of(token, token.is_group ? count - 1 - k : -1), axis);
   }
 
-  bool position_input(int i) {
+  bool link_input(int i) {
     const auto last = static_cast<int>(form_.inputs.size()) - 1;
     if (i > last && !form_.inputs.back().repeats) return true;
     const Term& term = form_.inputs[static_cast<size_t>(std::min(i, last))];
@@ -155,7 +155,7 @@ class Matching {
     return true;
   }
 
-  void position_output(int i) {
+  void link_output(int i) {
     const std::vector<Token>& tokens = form_.outputs[static_cast<size_t>(i)].tokens;
     const auto group = std::ranges::find(tokens, true, &Token::is_group);
     const auto known = group == tokens.end() ? groups_.end() : groups_.find(group->name);

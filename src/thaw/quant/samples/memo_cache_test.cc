@@ -21,7 +21,7 @@ TEST(Memoized, AsksOnceForAKey) {
   EXPECT_EQ(asked, 2);
 }
 
-TEST(Memoized, RemembersNothingWithoutAPositionForIt) {
+TEST(Memoized, RemembersNothingWithoutACache) {
   int asked = 0;
   const auto make = [&] {
     ++asked;
