@@ -45,7 +45,7 @@ std::string unnamed_location(const Finding& finding) {
 std::string pattern_of(const Finding& finding) {
   std::string text = finding.message;
   for (const Related& related : finding.related) text += "\n" + related.message;
-  for (const auto& [name, body] : finding.details) text += "\n" + name + ": " + body;
+  for (const auto& [name, body] : finding.details) text += fmt::format("\n{}: {}", name, body);
   text += "\n" + finding.source + "\n" + finding.fix;
   // Names and lists differ from place to place: "output '345' is [2*batch*h, 1]".
   std::string pattern;
