@@ -121,7 +121,7 @@ std::string to_text(const BatchReport& report, const TextOptions&) {
   if (report.is_checked)
     for (const std::string& reason : report.not_compared)
       text += fmt::format("not checked: {}\n", report::printable(reason));
-  text += report::as_written_text(report.load_check);
+  text += report::load_check_text(report.load_check);
   for (const Note& note : report.data_dependent_branches)
     text += fmt::format("{}: {}\n", report::printable(note.where), report::printable(note.message));
   text += rewrite::describe_taken_weights(report.overridable_initializers);
@@ -151,8 +151,8 @@ std::string to_json(const BatchReport& report) {
   for (const auto& [op, count] : report.operators) write_counts(json, op, count);
   json.end_object();
   report::write_checks(json, report.checks);
-  report::write_uncompared(json, not_compared_in(report));
-  report::write_as_written(json, report.load_check);
+  report::write_not_compared(json, not_compared_in(report));
+  report::write_load_check(json, report.load_check);
   json.member("overridable_initializers", report.overridable_initializers);
   report::write_files_member(json, report.files);
   json.end_object();
@@ -174,7 +174,7 @@ std::string to_html(const BatchReport& report) {
                               report.samples));
     report::add_checks(page, "sizes of a sample", report.checks);
   }
-  report::add_as_written(page, report.load_check);
+  report::add_load_check(page, report.load_check);
   if (report.overridable_initializers > 0)
     page.sentence(rewrite::describe_taken_weights(report.overridable_initializers));
   return page.finish();

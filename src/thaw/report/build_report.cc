@@ -39,7 +39,7 @@ std::string to_json(const BuildReport& report) {
     json.optional_member("data_file", file.data.string());
     json.member("nodes", file.num_nodes);
     json.member("weight_bytes", static_cast<int64_t>(file.weight_bytes));
-    report::write_as_written(json, file.load_check);
+    report::write_load_check(json, file.load_check);
     json.end_object();
   }
   json.end_array();
@@ -65,8 +65,8 @@ std::string to_text(const BuildReport& report, const TextOptions&) {
     if (!file.data.empty()) text += fmt::format("wrote {}\n", report::printable(file.data.string()));
   }
   for (const auto& path : report.other_files) text += fmt::format("wrote {}\n", report::printable(path.string()));
-  for (const BuiltFile& file : report.files) text += report::as_written_text(file.load_check);
-  if (report.refused) text += report::as_written_text(report.refused->load_check) + "nothing was written\n";
+  for (const BuiltFile& file : report.files) text += report::load_check_text(file.load_check);
+  if (report.refused) text += report::load_check_text(report.refused->load_check) + "nothing was written\n";
   for (const std::string& warning : report.warnings) text += "warning: " + report::printable(warning) + "\n";
   for (const std::string& what : report.unsupported)
     text += "unsupported by the target: " + report::printable(what) + "\n";

@@ -81,7 +81,7 @@ const CheckSettings& settings_of(std::span<const CheckedFile> files) {
   return files.empty() ? kNone : files.front().settings;
 }
 
-std::string turned_off_text(const CheckedFile& file) {
+std::string suppressed_text(const CheckedFile& file) {
   if (file.report.suppressed.empty()) return {};
   return fmt::format("{} turned off by {}: {}", report::counted(file.report.suppressed.size(), "finding"),
                      file.settings.file, report::by_rule(file.report.suppressed));
@@ -157,7 +157,7 @@ void add_checked_model(HtmlPage& page, const CheckedFile& file) {
   if (file.report.overridable_initializers > 0)
     page.sentence(rewrite::describe_taken_weights(file.report.overridable_initializers));
   add_findings(page, file.report.findings);
-  if (const std::string text = turned_off_text(file); !text.empty()) page.sentence(text);
+  if (const std::string text = suppressed_text(file); !text.empty()) page.sentence(text);
   add_modules(page, file.report);
 }
 
@@ -238,7 +238,7 @@ std::string to_text(std::span<const CheckedFile> files, const TextOptions& how) 
             report::findings_text(file.report.model, file.report.findings, report::Style(how.colour),
                                   how.all ? std::numeric_limits<size_t>::max() : kMostPerRule);
     text += rewrite::describe_taken_weights(file.report.overridable_initializers);
-    if (const std::string off = turned_off_text(file); !off.empty()) text += report::printable(off) + "\n";
+    if (const std::string off = suppressed_text(file); !off.empty()) text += report::printable(off) + "\n";
     if (file.report.is_proven) text += proof_text(file.report.proof);
   }
   if (files.size() > 1) text += fmt::format("\n{} models, {} with errors or warnings\n", files.size(), failed);

@@ -31,7 +31,7 @@ constexpr std::string_view kStripStyle =
 
 std::string decibels(double sqnr) { return std::isinf(sqnr) && sqnr > 0 ? "equal" : fmt::format("{:.1f} dB", sqnr); }
 
-constexpr Dataset kAllFed[] = {Dataset::kHeldOut, Dataset::kCalibration, Dataset::kRandom};
+constexpr Dataset kDatasets[] = {Dataset::kHeldOut, Dataset::kCalibration, Dataset::kRandom};
 
 std::string_view word_of(Dataset from) {
   switch (from) {
@@ -73,25 +73,37 @@ bool decides(const ConvertReport& report, Dataset from) {
   return std::ranges::none_of(report.comparisons, [&](const OutputComparison& error) { return error.dataset < from; });
 }
 
-// Of each output the worst of all runs, with how many there were.
-std::string costs_text(const ConvertReport& report, Dataset from) {
-  std::map<std::string, std::pair<const OutputComparison*, size_t>> worst;
-  std::vector<std::string> order;
+// Of one output, over all of its runs.
+struct WorstRun {
+  const OutputComparison* error = nullptr;  // of the lowest SQNR
+  size_t count = 0;
+  bool is_finite = true;
+};
+
+// Of each output, in the order in which they are compared.
+std::vector<WorstRun> worst_runs(const ConvertReport& report, Dataset from) {
+  std::vector<WorstRun> worst;
+  std::map<std::string, size_t> known;
   for (const OutputComparison* error : errors_from(report, from)) {
-    auto [at, fresh] = worst.try_emplace(error->output, error, 0);
-    if (fresh) order.push_back(error->output);
-    if (error->sqnr_db < at->second.first->sqnr_db) at->second.first = error;
-    ++at->second.second;
+    const auto [at, is_new] = known.try_emplace(error->output, worst.size());
+    if (is_new) worst.push_back({.error = error});
+    WorstRun& run = worst[at->second];
+    if (error->sqnr_db < run.error->sqnr_db) run.error = error;
+    ++run.count;
+    run.is_finite &= error->not_finite == 0;
   }
-  if (order.empty()) return {};
+  return worst;
+}
+
+std::string costs_text(const ConvertReport& report, Dataset from) {
+  const std::vector<WorstRun> worst = worst_runs(report, from);
+  if (worst.empty()) return {};
   report::Table table;
   table.add({"output", "max abs diff", "max |output|", "cosine", "SQNR", "worst of"});
-  for (const std::string& name : order) {
-    const auto& [error, count] = worst.at(name);
-    table.add({name, fmt::format("{:.3g}", error->max_abs_diff), fmt::format("{:.3g}", error->max_abs_expected),
-               fmt::format("{:.7f}", error->cosine), decibels(error->sqnr_db),
-               fmt::format("{} runs, {}", count, error->name)});
-  }
+  for (const auto& [error, count, is_finite] : worst)
+    table.add({error->output, fmt::format("{:.3g}", error->max_abs_diff),
+               fmt::format("{:.3g}", error->max_abs_expected), fmt::format("{:.7f}", error->cosine),
+               decibels(error->sqnr_db), fmt::format("{} runs, {}", count, error->name)});
   return fmt::format("accuracy on {}{}\n", confirm::name_of(from),
                      decides(report, from) ? "" : ", for information only") +
          table.text();
@@ -111,24 +123,16 @@ size_t heat_of_decibels(double sqnr) {
 
 // What decides, as a strip: the SQNR of each output in the model's order, of its worst run.
 void add_strip(HtmlPage& page, const ConvertReport& report) {
-  const auto from = std::ranges::find_if(kAllFed, [&](Dataset one) { return !errors_from(report, one).empty(); });
-  if (from == std::end(kAllFed)) return;
-  std::map<std::string, double> worst;
-  std::vector<std::string> order;
-  for (const OutputComparison* error : errors_from(report, *from)) {
-    // A number that is none is worse than any noise.
-    const double sqnr = error->not_finite > 0 ? -std::numeric_limits<double>::infinity() : error->sqnr_db;
-    const auto [at, is_new] = worst.try_emplace(error->output, sqnr);
-    if (is_new) order.push_back(error->output);
-    at->second = std::min(at->second, sqnr);
-  }
+  const auto from = std::ranges::find_if(kDatasets, [&](Dataset one) { return !errors_from(report, one).empty(); });
+  if (from == std::end(kDatasets)) return;
   page.style(kStripStyle);
   page.heading(fmt::format("SQNR by output, on {}", confirm::name_of(*from)));
   std::string html = "<div class=\"strip heat\">";
-  for (const std::string& output : order) {
-    const double sqnr = worst[output];
-    html += fmt::format("<span class=\"h{}\"><b>{}</b> {}</span>", heat_of_decibels(sqnr), report::html_text(output),
-                        std::isinf(sqnr) && sqnr < 0 ? "not finite" : decibels(sqnr));
+  for (const auto& [error, count, is_finite] : worst_runs(report, *from)) {
+    // A number that is none is worse than any noise.
+    const double sqnr = is_finite ? error->sqnr_db : -std::numeric_limits<double>::infinity();
+    html += fmt::format("<span class=\"h{}\"><b>{}</b> {}</span>", heat_of_decibels(sqnr),
+                        report::html_text(error->output), is_finite ? decibels(sqnr) : "not finite");
   }
   page.markup(html + "</div>\n");
 }
@@ -159,11 +163,11 @@ std::string to_text(const ConvertReport& report, const TextOptions& how) {
     text += report::groups_text("unchanged", report::reasons(report.not_converted), how.all, "--all");
   if (report.method && !report.changed.empty())
     text += fmt::format("block quantization method: {}\n", word_of(*report.method));
-  for (const Dataset from : kAllFed) text += costs_text(report, from);
+  for (const Dataset from : kDatasets) text += costs_text(report, from);
   text += prefixed("warning", report.warnings);
   text += prefixed("error", report.failures);
-  text += report::uncompared_text(report.not_compared);
-  text += report::as_written_text(report.load_check);
+  text += report::not_compared_text(report.not_compared);
+  text += report::load_check_text(report.load_check);
   text += prefixed("unsupported by DirectML", report.unsupported);
   if (report.accepted()) return text + report::written_text(report.files);
   if (report.failures.empty() && !report.load_check.has_failed())
@@ -205,8 +209,8 @@ std::string to_json(const ConvertReport& report) {
   report::write_texts(json, "warnings", report.warnings);
   report::write_texts(json, "failures", report.failures);
   report::write_texts(json, "unsupported", report.unsupported);
-  report::write_uncompared(json, report.not_compared);
-  report::write_as_written(json, report.load_check);
+  report::write_not_compared(json, report.not_compared);
+  report::write_load_check(json, report.load_check);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -226,8 +230,8 @@ std::string to_html(const ConvertReport& report) {
   add_strip(page, report);
   report::add_before_after(page, report::before_after(report));
   if (report.method) page.sentence(fmt::format("Block quantization method: {}.", word_of(*report.method)));
-  for (const Dataset from : kAllFed) add_costs(page, report, from);
-  report::add_as_written(page, report.load_check);
+  for (const Dataset from : kDatasets) add_costs(page, report, from);
+  report::add_load_check(page, report.load_check);
   report::add_sentences(page, "Unsupported by DirectML", report.unsupported);
   report::add_sentences(page, "Not compared", report.not_compared);
   report::add_notes(page, "Converted", report::reasons(report.changed), "nodes");

@@ -29,8 +29,8 @@ std::string to_json(const FixReport& report) {
   report::write_notes(json, "changed", report::views(report.changed));
   report::write_notes(json, "remaining", report::views(report.remaining));
   report::write_checks(json, report.checks);
-  report::write_uncompared(json, report.not_compared);
-  report::write_as_written(json, report.load_check);
+  report::write_not_compared(json, report.not_compared);
+  report::write_load_check(json, report.load_check);
   json.member("overridable_initializers", report.overridable_initializers);
   report::write_files_member(json, report.files);
   json.end_object();
@@ -43,8 +43,8 @@ std::string to_text(const FixReport& report, const TextOptions& how) {
   if (!report.remaining.empty()) text += report::notes_text("unresolved", report::views(report.remaining), how.all);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text +=
-      report::uncompared_text(report.not_compared) + rewrite::describe_taken_weights(report.overridable_initializers);
-  text += report::as_written_text(report.load_check);
+      report::not_compared_text(report.not_compared) + rewrite::describe_taken_weights(report.overridable_initializers);
+  text += report::load_check_text(report.load_check);
   if (!report.files.empty()) return text + report::written_text(report.files);
   if (!report.modified()) return text + "nothing to change; nothing was written\n";
   return text + (report.accepted() ? "dry run; nothing was written\n" : "nothing was written\n");
@@ -63,7 +63,7 @@ std::string to_html(const FixReport& report) {
                    ? "Its results differ from the original's. Nothing was written."
                    : fmt::format("{} changed, {} unresolved.", report::counted(report.changed.size(), "place"),
                                  report.remaining.size()));
-  report::add_as_written(page, report.load_check);
+  report::add_load_check(page, report.load_check);
   report::add_notes(page, "Changed", report::views(report.changed));
   report::add_notes(page, "Unresolved", report::views(report.remaining));
   report::add_checked(page, report.checks, report.not_compared);
@@ -95,7 +95,7 @@ std::string to_json(const FixReferenceReport& report) {
   json.end_array();
   json.member("tries", report.tries);
   report::write_texts(json, "notes", report.notes);
-  report::write_as_written(json, report.load_check);
+  report::write_load_check(json, report.load_check);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -115,7 +115,7 @@ std::string to_text(const FixReferenceReport& report, const TextOptions& how) {
   }
   if (report.tries > 0) text += fmt::format("candidates tried: {}\n", report.tries);
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", report::printable(note));
-  text += report::as_written_text(report.load_check);
+  text += report::load_check_text(report.load_check);
   if (!report.files.empty()) {
     text += report::written_text(report.files);
   } else if (report.load_check.has_failed()) {
@@ -133,7 +133,7 @@ std::string to_html(const FixReferenceReport& report) {
   page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad, report.accepted() ? "confirmed" : "not confirmed",
                fmt::format("{} of {} agree.", std::ranges::count(report.cases, true, &ReferenceCase::agrees),
                            report::counted(report.cases.size(), "case")));
-  report::add_as_written(page, report.load_check);
+  report::add_load_check(page, report.load_check);
   report::add_notes(page, "Sizes", report::views(report.symbols));
   report::add_notes(page, report.accepted() ? "Changed" : "Proposed, not confirmed", report::views(report.changed));
   report::add_notes(page, "Unresolved", report::views(report.remaining));

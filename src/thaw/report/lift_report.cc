@@ -129,7 +129,7 @@ std::string to_text(const LiftReport& report, const TextOptions& how) {
   if (!report.unexplained.empty())
     text += report::groups_text("unexplained", report::views(report.unexplained), how.all);
   text += report::checks_text(report.checks, "agrees with", "DIFFERS from");
-  text += report::as_written_text(report.load_check);
+  text += report::load_check_text(report.load_check);
   return text + (report.accepted() ? report::written_text(report.files) : "nothing was written\n");
 }
 
@@ -157,7 +157,7 @@ std::string to_json(const LiftReport& report) {
   report::write_notes(json, "valid_sizes", report::views(report.valid_sizes));
   report::write_notes(json, "unexplained", report::views(report.unexplained));
   report::write_checks(json, report.checks);
-  report::write_as_written(json, report.load_check);
+  report::write_load_check(json, report.load_check);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -168,7 +168,7 @@ std::string to_html(const LiftReport& report) {
       "thaw lift: {}", report.output.empty() && !report.traces.empty() ? report.traces.front().trace : report.output));
   page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad,
                report::word_of_result(report.accepted(), report.files), lift_sentence(report));
-  report::add_as_written(page, report.load_check);
+  report::add_load_check(page, report.load_check);
   add_lifted_traces(page, report);
   add_lifted_sizes(page, report);
   if (!report.skipped_inputs.empty()) {

@@ -63,21 +63,21 @@ std::string_view word_of(LoadCheck::Status outcome) {
 
 }  // namespace
 
-void write_as_written(JsonWriter& json, const LoadCheck& load_check) {
+void write_load_check(JsonWriter& json, const LoadCheck& load_check) {
   json.member_object("load_check", JsonWriter::Layout::kLine);
   json.member("status", word_of(load_check.status));
   json.optional_member("message", load_check.message);
   json.end_object();
 }
 
-std::string as_written_text(const LoadCheck& load_check) {
+std::string load_check_text(const LoadCheck& load_check) {
   if (load_check.has_failed()) return fmt::format("error: {}\n", printable(load_check.message));
   if (load_check.message.empty()) return {};
   const bool is_loaded = load_check.status == LoadCheck::Status::kLoaded;
   return fmt::format("warning: {}{}\n", is_loaded ? "" : "not loaded in ONNX Runtime: ", printable(load_check.message));
 }
 
-void add_as_written(HtmlPage& page, const LoadCheck& load_check) {
+void add_load_check(HtmlPage& page, const LoadCheck& load_check) {
   page.sentence(fmt::format("ONNX Runtime: {}{}{}.", word_of(load_check.status), load_check.message.empty() ? "" : "; ",
                             load_check.message));
 }

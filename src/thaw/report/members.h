@@ -30,9 +30,9 @@ std::string_view word_of_result(bool is_accepted,
 std::string written_text(const Files& files);         // "wrote out.onnx", a line each; of none that it was a dry run
 
 // "load_check": the status in a word, and why; lines of text, a sentence of a page, where there is something to say.
-void write_as_written(JsonWriter& json, const LoadCheck& load_check);
-std::string as_written_text(const LoadCheck& load_check);
-void add_as_written(HtmlPage& page, const LoadCheck& load_check);
+void write_load_check(JsonWriter& json, const LoadCheck& load_check);
+std::string load_check_text(const LoadCheck& load_check);
+void add_load_check(HtmlPage& page, const LoadCheck& load_check);
 
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts);
 // An object with a member for each pair.

@@ -98,9 +98,9 @@ std::string to_json(const OptimizeReport& report) {
   report::write_changes(json, "rejected_passes", report.rejected_passes);
   json.member("overridable_initializers", static_cast<int64_t>(report.overridable_initializers));
   report::write_checks(json, report.checks);
-  report::write_uncompared(json, report.not_compared);
+  report::write_not_compared(json, report.not_compared);
   report::write_findings(json, report.unsupported);
-  report::write_as_written(json, report.load_check);
+  report::write_load_check(json, report.load_check);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -120,13 +120,13 @@ std::string to_text(const OptimizeReport& report, const TextOptions& how) {
   if (report.overridable_initializers > 0)
     text += rewrite::describe_replaceable(report.overridable_initializers) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
-  text += report::uncompared_text(report.not_compared);
+  text += report::not_compared_text(report.not_compared);
   if (!report.unsupported.empty())
     text += report::notes_text("unsupported by " + std::string(title_of(report.target)), unsupported(report), how.all,
                                "--all");
   else if (report.target == OptimizeTarget::kDirectml)
     text += "DirectML supports every node\n";
-  text += report::as_written_text(report.load_check);
+  text += report::load_check_text(report.load_check);
   if (!report.files.empty()) return text + report::written_text(report.files);
   if (report.accepted()) return text + "dry run; nothing was written\n";
   return text + unwritten_text(report);
@@ -140,7 +140,7 @@ std::string to_html(const OptimizeReport& report) {
                report::word_of_result(report.accepted(), report.files),
                fmt::format("{} became {}.", report::counted(report.nodes_before, "node"), report.nodes_after));
   report::add_before_after(page, report::before_after(report));
-  report::add_as_written(page, report.load_check);
+  report::add_load_check(page, report.load_check);
   report::add_notes(page, "Changed", changes_by_kind(report, false));
   report::add_notes(page, "Not fused", report::reasons(report.missed));
   report::add_notes(page, "Skipped passes", left_out(report));

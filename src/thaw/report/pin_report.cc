@@ -36,7 +36,7 @@ void write_pinned(JsonWriter& json, const PinReport& report, bool is_written) {
   }
   json.end_array();
   report::write_checks(json, report.checks);
-  report::write_uncompared(json, report.not_compared);
+  report::write_not_compared(json, report.not_compared);
   json.member("overridable_initializers", report.overridable_initializers);
   json.end_object();
 }
@@ -55,7 +55,7 @@ std::string pinned_text(const PinReport& report, bool is_one_of_several) {
   text += report::notes_text("pinned", report::views(pinned), true);
   text += open.empty() ? "every size is static\n" : report::notes_text("still dynamic", report::views(open), true);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
-  return text + report::uncompared_text(report.not_compared) +
+  return text + report::not_compared_text(report.not_compared) +
          rewrite::describe_taken_weights(report.overridable_initializers);
 }
 
@@ -90,7 +90,7 @@ std::string to_json(const PinnedModels& pinned) {
   json.member_array("models");
   for (const PinReport& report : pinned.reports) write_pinned(json, report, !pinned.files.empty());
   json.end_array();
-  report::write_as_written(json, pinned.load_check);
+  report::write_load_check(json, pinned.load_check);
   report::write_files_member(json, pinned.files);
   json.end_object();
   return text + "\n";
@@ -99,7 +99,7 @@ std::string to_json(const PinnedModels& pinned) {
 std::string to_text(const PinnedModels& pinned, const TextOptions&) {
   std::string text;
   for (const PinReport& report : pinned.reports) text += pinned_text(report, pinned.reports.size() > 1);
-  text += report::as_written_text(pinned.load_check);
+  text += report::load_check_text(pinned.load_check);
   if (!pinned.accepted()) return text + "nothing was written\n";
   return text + report::written_text(pinned.files);
 }
@@ -109,7 +109,7 @@ std::string to_html(const PinnedModels& pinned) {
   page.verdict(pinned.accepted() ? Outcome::kGood : Outcome::kBad,
                report::word_of_result(pinned.accepted(), pinned.files),
                fmt::format("{} for chosen sizes.", report::counted(pinned.reports.size(), "model")));
-  report::add_as_written(page, pinned.load_check);
+  report::add_load_check(page, pinned.load_check);
   for (const PinReport& report : pinned.reports) {
     if (pinned.reports.size() > 1) page.heading(report.output);
     add_pinned(page, report);

@@ -46,11 +46,11 @@ std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::strin
   return text;
 }
 
-void write_uncompared(JsonWriter& json, const std::vector<std::string>& reasons) {
+void write_not_compared(JsonWriter& json, const std::vector<std::string>& reasons) {
   write_texts(json, "not_compared", reasons);
 }
 
-std::string uncompared_text(const std::vector<std::string>& reasons) {
+std::string not_compared_text(const std::vector<std::string>& reasons) {
   std::string text;
   for (const std::string& reason : reasons) text += "not compared: " + printable(reason) + "\n";
   return text;

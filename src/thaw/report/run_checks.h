@@ -19,8 +19,8 @@ void write_checks(JsonWriter& json, const std::vector<confirm::RunCheck>& checks
 std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::string_view agrees,
                         std::string_view differs);
 // What was not compared, and why: "not_compared": […], and a line each.
-void write_uncompared(JsonWriter& json, const std::vector<std::string>& reasons);
-std::string uncompared_text(const std::vector<std::string>& reasons);
+void write_not_compared(JsonWriter& json, const std::vector<std::string>& reasons);
+std::string not_compared_text(const std::vector<std::string>& reasons);
 // Under a heading: the runs beside the model, and what could not be compared.
 void add_checked(HtmlPage& page, const std::vector<confirm::RunCheck>& checks,
                  const std::vector<std::string>& not_compared);

@@ -87,9 +87,9 @@ void write_location(JsonWriter& json, const Artifact& artifact, const Location& 
 }
 
 // Of a result that counts none; a log has them of all results or of none.
-void write_suppressions(JsonWriter& json, const CheckSettings& settings, bool is_turned_off) {
+void write_suppressions(JsonWriter& json, const CheckSettings& settings, bool is_suppressed) {
   json.member_array("suppressions", kLine);
-  if (is_turned_off) {
+  if (is_suppressed) {
     json.begin_object();
     json.member("kind", "external");
     json.member("justification", printable(fmt::format("turned off by {}", settings.file)));
@@ -124,11 +124,11 @@ void write_invocation(JsonWriter& json, const CheckSettings& settings, bool is_s
 struct Result {
   const Finding& finding;
   size_t rule;
-  bool is_turned_off;
+  bool is_suppressed;
 };
 
 void write_result(JsonWriter& json, const Result& result, const Artifact& artifact, const CheckSettings& settings,
-                  bool any_turned_off, std::unordered_map<uint64_t, int>& seen) {
+                  bool any_suppressed, std::unordered_map<uint64_t, int>& seen) {
   const Finding& finding = result.finding;
   json.begin_object();
   json.member("ruleId", finding.code);
@@ -156,7 +156,7 @@ void write_result(JsonWriter& json, const Result& result, const Artifact& artifa
     }
     json.end_array();
   }
-  if (any_turned_off) write_suppressions(json, settings, result.is_turned_off);
+  if (any_suppressed) write_suppressions(json, settings, result.is_suppressed);
   json.member_object("partialFingerprints", kLine);
   json.member("thawPlace/v1", fingerprint(finding, seen));
   json.end_object();
@@ -173,14 +173,14 @@ std::string findings_sarif(std::string_view model, std::span<const Finding> find
 std::string findings_sarif(std::span<const CheckedModel> models, const CheckSettings& settings) {
   std::vector<const Finding*> rules;  // the first finding of each rule: it carries the rule's title
   std::unordered_map<std::string_view, size_t> rule_index;
-  bool any_turned_off = false, all_checked = true;
+  bool any_suppressed = false, all_checked = true;
   for (const CheckedModel& model : models) {
     for (const std::vector<Finding>* findings : {&model.findings, &model.suppressed})
       for (const size_t i : by_severity(*findings)) {
         const Finding& finding = (*findings)[i];
         if (rule_index.emplace(finding.code, rules.size()).second) rules.push_back(&finding);
       }
-    any_turned_off |= !model.suppressed.empty();
+    any_suppressed |= !model.suppressed.empty();
     all_checked &= model.is_checked;
   }
   std::string text;
@@ -232,8 +232,8 @@ std::string findings_sarif(std::span<const CheckedModel> models, const CheckSett
         const Finding& finding = (*findings)[i];
         const Result result{.finding = finding,
                             .rule = rule_index.at(finding.code),
-                            .is_turned_off = findings == &models[k].suppressed};
-        write_result(json, result, artifact, settings, any_turned_off, seen);
+                            .is_suppressed = findings == &models[k].suppressed};
+        write_result(json, result, artifact, settings, any_suppressed, seen);
       }
   }
   json.end_array();

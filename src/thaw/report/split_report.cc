@@ -44,8 +44,8 @@ std::string to_json(const SplitReport& report) {
   json.end_array();
   write_names(json, "crossing_tensors", report.crossing_tensors);
   report::write_checks(json, report.checks);
-  report::write_uncompared(json, report.not_compared);
-  report::write_as_written(json, report.load_check);
+  report::write_not_compared(json, report.not_compared);
+  report::write_load_check(json, report.load_check);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
@@ -64,8 +64,8 @@ std::string to_text(const SplitReport& report, const TextOptions&) {
   if (!report.crossing_tensors.empty())
     text += report::printable(fmt::format("also crosses a cut: {}", fmt::join(report.crossing_tensors, ", "))) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
-  text += report::uncompared_text(report.not_compared);
-  text += report::as_written_text(report.load_check);
+  text += report::not_compared_text(report.not_compared);
+  text += report::load_check_text(report.load_check);
   return text + (report.accepted() ? report::written_text(report.files) : "nothing was written\n");
 }
 
@@ -75,7 +75,7 @@ std::string to_html(const SplitReport& report) {
       report.accepted() ? Outcome::kGood : Outcome::kBad, report::word_of_result(report.accepted(), report.files),
       report.parts.size() == 1 ? std::string("The part before the given outputs.")
                                : fmt::format("{} that run in sequence.", report::counted(report.parts.size(), "part")));
-  report::add_as_written(page, report.load_check);
+  report::add_load_check(page, report.load_check);
   std::vector<std::vector<HtmlCell>> rows;
   for (size_t i = 0; i < report.parts.size(); ++i) {
     const SplitPart& part = report.parts[i];

@@ -111,7 +111,7 @@ std::string inspect_json(const Model& model, const InspectOptions& options, cons
     if (!made) return;
     json.member("annotated_tensors", made->tensors);
     report::write_output_member(json, made->files);
-    report::write_as_written(json, made->load_check);
+    report::write_load_check(json, made->load_check);
     report::write_files_member(json, made->files);
   });
 }
@@ -122,7 +122,7 @@ std::string inspect_text(const Model& model, const InspectOptions& options, cons
   std::string text = report::inspection_text(seen, view_of(options), report::Style(how.colour));
   if (made)
     text += fmt::format("\nannotated {}\n{}{}", report::counted(made->tensors, "tensor"),
-                        report::as_written_text(made->load_check), report::written_text(made->files));
+                        report::load_check_text(made->load_check), report::written_text(made->files));
   return text;
 }
 
