@@ -90,8 +90,8 @@ def session(model):
     return onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
 
-def run(model, feeds):
-    return session(model).run(None, feeds)
+def run(model, feeds, names=None):
+    return session(model).run(names, feeds)
 
 
 def worst(a, b):

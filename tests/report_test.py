@@ -222,12 +222,14 @@ def test_the_page_of_batching_says_what_the_json_says(thaw, save, tmp_path):
 def test_the_page_of_converting_says_what_the_json_says(thaw, save, tmp_path, options):
     page, report = twice(thaw, tmp_path, "convert", save(block()), *options)
     said = {"converted": [note["message"] for note in report["converted"]],
-            "comparisons": [{**one, "dataset": None} for one in report["comparisons"]]}
+            "comparisons": [{**one, "dataset": None} for one in report["comparisons"]],
+            "layers": report["layers"] and {**report["layers"], "dataset": None}}
     assert_says_all(page, {**report, **said})
     assert sum(int(row["nodes"]) for row in page.rows(["what", "nodes"]) if row["what"]) >= len(report["converted"]) > 0
     assert bool(report["comparisons"]) == ("--no-check" not in options)
     strip = re.findall(r'<span class="h\d"><b>(.*?)</b>', (tmp_path / "report.html").read_text())
-    assert strip == list(dict.fromkeys(error["output"] for error in report["comparisons"]))
+    layers = report["layers"]["layers"] if report["layers"] else []
+    assert strip == [*dict.fromkeys(error["output"] for error in report["comparisons"]), *(layer["node"] for layer in layers)]
 
 
 def test_the_page_tells_inputs_that_samples_share(thaw, save, tmp_path):

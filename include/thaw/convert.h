@@ -134,6 +134,21 @@ struct OutputComparison {
   uint64_t not_finite = 0;  // elements that are NaN or infinite in y only
 };
 
+// The output y of a node with a weight in the result, against the original's x on the same inputs.
+struct LayerComparison {
+  std::string node;  // the node's name; where it has none, the name of its output
+  std::string op_type;
+  OutputComparison error;
+};
+
+// Where the accuracy is lost: the layers in topological order, in one run. Not those whose output only one of the models has.
+struct LayerComparisons {
+  Dataset dataset = Dataset::kRandom;
+  std::string name;  // of the case
+  std::vector<LayerComparison> layers = {};
+  uint64_t not_measured = 0;  // layers, as their outputs would take more than 512 MiB
+};
+
 struct ConvertReport {
   std::string model;   // path of the original
   std::string output;  // path of the result
@@ -149,6 +164,7 @@ struct ConvertReport {
   size_t nodes_before = 0, nodes_after = 0;
   uint64_t weight_bytes_before = 0, weight_bytes_after = 0;  // of all constants
   std::vector<OutputComparison> comparisons = {};            // empty where it was not checked; in the order of Dataset
+  LayerComparisons layers = {};                              // of the first run that was compared
   // Why it is not accepted: nothing to convert, runs that fail where the original's do not, outputs that are not finite.
   std::vector<std::string> failures = {};
   std::vector<std::string> not_compared = {};  // what could not be compared, and why

@@ -1,11 +1,6 @@
 #include "thaw/confirm/conversion.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "thaw/confirm/against_reference.h"
+#include "thaw/confirm/measured_error.h"
 #include "thaw/confirm/run_check.h"
 #include "thaw/core/error.h"
-#include "thaw/run/elements.h"
 
 namespace thaw::confirm {
 namespace {
@@ -24,58 +19,10 @@ constexpr int kConvertedPoints = 3;  // sizes that are drawn: the model's own, a
 constexpr size_t kMostSamples = 8;   // that are run beside the original
 constexpr double kNoiseOnly = 0;     // dB: the error is as large as the output
 constexpr double kPoor = 10;         // dB
-constexpr double kOfNothing =
-    -300;                         // dB, of an output that is 0 throughout: a number, as reports have no other infinity
-constexpr int64_t kBlock = 1024;  // elements that are decoded at once
 
 Array to_type(const Array& array, DataType type) {
   if (array.dtype == type || array.is_string()) return array;
   return Array::from_doubles(type, array.dims, to_doubles(array));
-}
-
-double to_decibels(double signal, double noise) {
-  if (noise == 0) return std::numeric_limits<double>::infinity();
-  return signal == 0 ? kOfNothing : std::max(kOfNothing, 10 * std::log10(signal / noise));
-}
-
-struct MeasuredError {
-  OutputComparison error;
-  double signal = 0, noise = 0;  // sums of squares, of what sqnr is the ratio of
-  uint64_t compared = 0;         // elements
-};
-
-// How far an output is from what it was, in the figures that conversions are judged by. Of two arrays of numbers of one shape, of
-// any types.
-MeasuredError output_error(const std::string& output, const Array& wanted, const Array& got) {
-  OutputComparison error{.name = {}, .output = output};
-  const int64_t count = wanted.num_elements();
-  error.elements = static_cast<uint64_t>(count);
-  std::array<double, kBlock> x{}, y{};
-  double signal = 0, noise = 0, product = 0, got_signal = 0;
-  uint64_t compared = 0;
-  for (int64_t first = 0; first < count; first += kBlock) {
-    const auto size = static_cast<size_t>(std::min(kBlock, count - first));
-    run::decode(wanted.dtype, wanted.bytes.data(), first, std::span(x).first(size));
-    run::decode(got.dtype, got.bytes.data(), first, std::span(y).first(size));
-    for (size_t i = 0; i < size; ++i) {
-      if (!std::isfinite(x[i])) continue;
-      if (!std::isfinite(y[i])) {
-        ++error.not_finite;
-        continue;
-      }
-      ++compared;
-      const double difference = x[i] - y[i];
-      error.max_abs_diff = std::max(error.max_abs_diff, std::abs(difference));
-      error.max_abs_expected = std::max(error.max_abs_expected, std::abs(x[i]));
-      signal += x[i] * x[i];
-      noise += difference * difference;
-      product += x[i] * y[i];
-      got_signal += y[i] * y[i];
-    }
-  }
-  error.sqnr_db = to_decibels(signal, noise);
-  error.cosine = signal > 0 && got_signal > 0 ? product / std::sqrt(signal * got_signal) : signal == got_signal ? 1 : 0;
-  return {std::move(error), signal, noise, compared};
 }
 
 }  // namespace
@@ -152,7 +99,7 @@ void ConversionCheck::add(Dataset from, const std::string& name, const Arrays& f
   Arrays fed;
   for (const auto& [input, array] : feeds) fed.emplace(input, to_type(array, type_of(input, array.dtype)));
   const Arrays got = after_->run(fed);
-  if (!first_fed_) first_fed_ = std::move(fed);
+  if (!first_run_) first_run_ = {from, name, feeds, std::move(fed)};
   for (const auto& [output, array] : wanted) {
     const auto result = got.find(output);
     if (result == got.end() || result->second.dims != array.dims) {
@@ -160,7 +107,8 @@ void ConversionCheck::add(Dataset from, const std::string& name, const Arrays& f
       continue;
     }
     if (!ir::is_floating(array.dtype)) continue;
-    MeasuredError measured = output_error(output, array, result->second);
+    MeasuredError measured = measure_error(array, result->second);
+    measured.error.output = output;
     if (measured.compared == 0 && measured.error.not_finite == 0) {
       incomparable_.emplace(output, fmt::format("the original gives {1} at {0}", name,
                                                 measured.error.elements == 0 ? "no elements" : "no finite number"));

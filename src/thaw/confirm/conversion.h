@@ -17,6 +17,14 @@
 
 namespace thaw::confirm {
 
+// A run of both models.
+struct FirstRun {
+  Dataset from = Dataset::kRandom;
+  std::string name;  // of the case
+  Arrays feeds;      // as the original takes them
+  Arrays fed;        // as the result takes them
+};
+
 // Adds to a report what it finds: errors of outputs, failures, warnings, what could not be compared.
 class ConversionCheck {
  public:
@@ -33,8 +41,8 @@ class ConversionCheck {
   // Of each output, by the first of these that it was run on: what was drawn may be nothing that the model is fed in use, and
   // what it was calibrated on is what it is best at.
   void judge();
-  // The first of what both ran on, as the result takes it; empty where there was none.
-  std::optional<Arrays> take_first_fed() { return std::move(first_fed_); }
+  // The first that both ran on; nullopt where there was none.
+  std::optional<FirstRun> take_first_run() { return std::move(first_run_); }
 
  private:
   // What an output comes to over several runs: sums of squares, and the run of most noise.
@@ -56,7 +64,7 @@ class ConversionCheck {
   Original before_;
   std::optional<run::Session> after_;
   ConvertReport& report_;
-  std::optional<Arrays> first_fed_;
+  std::optional<FirstRun> first_run_;
   std::map<std::string, Runs> runs_;                 // by output
   std::map<std::string, std::string> incomparable_;  // outputs without a number to compare, and where
 };

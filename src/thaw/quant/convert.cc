@@ -215,7 +215,8 @@ void tidy(ir::Model& model) {
 
 }  // namespace
 
-void convert(ir::Model& model, const ConvertOptions& options, const Samples* samples, ConvertReport& report) {
+void convert(ir::Model& model, const ConvertOptions& options, const Samples* samples, ConvertReport& report,
+             std::unique_ptr<ir::Model>* in_float) {
   const Phase phase("converting");
   require_blocks(options);
   ops::require_arity(model);
@@ -232,6 +233,7 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   raise_opset_for_blocks(model, options);
   raise_opset_for_bfloat16(model, options);
   raise_opset_for_int8(model, options);
+  if (in_float) *in_float = ir::clone(model);
   const Precisions precisions(before ? *before : model, model, options, report.not_converted);
   Conversion conversion(model, options, precisions, samples, report.warnings);
   conversion.left_for_half = names_left_for_half(model, precisions);

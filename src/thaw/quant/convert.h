@@ -10,7 +10,9 @@
 namespace thaw::quantizing {
 
 // Changes the model in place; nothing is run but what samples are measured by. Fills in what was changed, left and warned
-// of, and the counts. `samples`: null where there is no data.
-void convert(ir::Model& model, const ConvertOptions& options, const Samples* samples, ConvertReport& report);
+// of, and the counts. `samples`: null where there is no data. `in_float`, where it is given, becomes the model as it was before the
+// first node was converted. A tensor that has the same name in both holds the same numbers, but for rounding.
+void convert(ir::Model& model, const ConvertOptions& options, const Samples* samples, ConvertReport& report,
+             std::unique_ptr<ir::Model>* in_float = nullptr);
 
 }  // namespace thaw::quantizing

@@ -31,6 +31,17 @@ constexpr std::string_view kStripStyle =
 
 std::string decibels(double sqnr) { return std::isinf(sqnr) && sqnr > 0 ? "equal" : fmt::format("{:.1f} dB", sqnr); }
 
+// An element that is no number is worse than any noise.
+double sqnr_of(const OutputComparison& error) {
+  return error.not_finite == 0 ? error.sqnr_db : -std::numeric_limits<double>::infinity();
+}
+
+std::string sqnr_text(const OutputComparison& error) {
+  return error.not_finite == 0 ? decibels(error.sqnr_db) : "not finite";
+}
+
+double sqnr_of_layer(const LayerComparison* layer) { return sqnr_of(layer->error); }
+
 constexpr Dataset kDatasets[] = {Dataset::kHeldOut, Dataset::kCalibration, Dataset::kRandom};
 
 std::string_view word_of(Dataset from) {
@@ -109,6 +120,35 @@ std::string costs_text(const ConvertReport& report, Dataset from) {
          table.text();
 }
 
+constexpr size_t kFewLayers = 5;
+
+std::vector<const LayerComparison*> worst_layers_first(const LayerComparisons& compared) {
+  std::vector<const LayerComparison*> layers;
+  for (const LayerComparison& layer : compared.layers) layers.push_back(&layer);
+  std::ranges::stable_sort(layers, {}, sqnr_of_layer);
+  return layers;
+}
+
+std::string layers_text(const LayerComparisons& compared, bool all) {
+  std::vector<const LayerComparison*> layers = worst_layers_first(compared);
+  // What is equal needs no look; what is worst comes first.
+  if (!all) {
+    std::erase_if(layers, [](const LayerComparison* layer) {
+      return std::isinf(sqnr_of_layer(layer)) && sqnr_of_layer(layer) > 0;
+    });
+    if (layers.size() > kFewLayers) layers.resize(kFewLayers);
+  }
+  if (layers.empty()) return {};
+  report::Table table;
+  table.add({"layer", "operator", "SQNR"});
+  for (const LayerComparison* layer : layers) table.add({layer->node, layer->op_type, sqnr_text(layer->error)});
+  const std::string more =
+      layers.size() < compared.layers.size()
+          ? fmt::format(", the lowest {} of {} layers (--all lists them)", layers.size(), compared.layers.size())
+          : "";
+  return fmt::format("SQNR by layer at {}{}\n", report::printable(compared.name), more) + table.text();
+}
+
 std::string prefixed(std::string_view heading, const std::vector<std::string>& texts) {
   std::string text;
   for (const std::string& each : texts) text += fmt::format("{}: {}\n", heading, report::printable(each));
@@ -121,6 +161,24 @@ size_t heat_of_decibels(double sqnr) {
   return static_cast<size_t>(std::ranges::count_if(kSteps, [&](double step) { return sqnr < step; }));
 }
 
+// One of the strip's cells.
+std::string strip_cell(const std::string& name, double sqnr, const std::string& text) {
+  return fmt::format("<span class=\"h{}\"><b>{}</b> {}</span>", heat_of_decibels(sqnr), report::html_text(name), text);
+}
+
+// Each layer in topological order, so that one sees where the accuracy goes.
+void add_layers(HtmlPage& page, const LayerComparisons& compared) {
+  if (compared.layers.empty()) return;
+  page.heading(fmt::format("SQNR by layer, at {}", compared.name));
+  std::string html = "<div class=\"strip heat\">";
+  for (const LayerComparison& layer : compared.layers)
+    html += strip_cell(layer.node, sqnr_of(layer.error), sqnr_text(layer.error));
+  page.markup(html + "</div>\n");
+  if (compared.not_measured > 0)
+    page.sentence(
+        fmt::format("{} layers were not measured: their outputs would take more than 512 MiB.", compared.not_measured));
+}
+
 // What decides, as a strip: the SQNR of each output in the model's order, of its worst run.
 void add_strip(HtmlPage& page, const ConvertReport& report) {
   const auto from = std::ranges::find_if(kDatasets, [&](Dataset one) { return !errors_from(report, one).empty(); });
@@ -129,27 +187,78 @@ void add_strip(HtmlPage& page, const ConvertReport& report) {
   page.heading(fmt::format("SQNR by output, on {}", confirm::name_of(*from)));
   std::string html = "<div class=\"strip heat\">";
   for (const auto& [error, count, is_finite] : worst_runs(report, *from)) {
-    // A number that is none is worse than any noise.
     const double sqnr = is_finite ? error->sqnr_db : -std::numeric_limits<double>::infinity();
-    html += fmt::format("<span class=\"h{}\"><b>{}</b> {}</span>", heat_of_decibels(sqnr),
-                        report::html_text(error->output), is_finite ? decibels(sqnr) : "not finite");
+    html += strip_cell(error->output, sqnr, is_finite ? decibels(sqnr) : "not finite");
   }
   page.markup(html + "</div>\n");
 }
 
+std::vector<HtmlCell> figures(const OutputComparison& error) {
+  return {HtmlCell::number(error.max_abs_diff),
+          HtmlCell::number(error.max_abs_expected),
+          HtmlCell::cosine(error.cosine),
+          std::isfinite(error.sqnr_db) ? HtmlCell::number(error.sqnr_db) : HtmlCell::text("equal"),
+          HtmlCell::count(error.elements),
+          HtmlCell::count(error.not_finite)};
+}
+
 void add_costs(HtmlPage& page, const ConvertReport& report, Dataset from) {
   std::vector<std::vector<HtmlCell>> rows;
-  for (const OutputComparison* error : errors_from(report, from))
-    rows.push_back({HtmlCell::code(error->output), HtmlCell::code(error->name), HtmlCell::number(error->max_abs_diff),
-                    HtmlCell::number(error->max_abs_expected), HtmlCell::cosine(error->cosine),
-                    std::isfinite(error->sqnr_db) ? HtmlCell::number(error->sqnr_db) : HtmlCell::text("equal"),
-                    HtmlCell::count(error->elements), HtmlCell::count(error->not_finite)});
+  for (const OutputComparison* error : errors_from(report, from)) {
+    std::vector<HtmlCell> row{HtmlCell::code(error->output), HtmlCell::code(error->name)};
+    for (HtmlCell& cell : figures(*error)) row.push_back(std::move(cell));
+    rows.push_back(std::move(row));
+  }
   if (rows.empty()) return;
   page.heading(fmt::format("Accuracy on {}", confirm::name_of(from)));
   page.sentence(fmt::format("The result against the original. {}",
                             decides(report, from) ? "These decide warnings and whether the result is written."
                                                   : "For information only: the runs above decide."));
   page.table({"output", "sizes", "max abs diff", "max |output|", "cosine", "SQNR, dB", "elements", "not finite"}, rows);
+}
+
+void add_layer_costs(HtmlPage& page, const LayerComparisons& compared) {
+  if (compared.layers.empty()) return;
+  std::vector<std::vector<HtmlCell>> rows;
+  for (const auto& [node, op_type, error] : compared.layers) {
+    std::vector<HtmlCell> row{HtmlCell::code(node), HtmlCell::text(op_type), HtmlCell::code(error.output)};
+    for (HtmlCell& cell : figures(error)) row.push_back(std::move(cell));
+    rows.push_back(std::move(row));
+  }
+  page.heading(fmt::format("Layers on {}, at {}", confirm::name_of(compared.dataset), compared.name));
+  page.sentence("In the order of the model. The errors of earlier layers are in the figures of later ones.");
+  page.table(
+      {"layer", "operator", "output", "max abs diff", "max |output|", "cosine", "SQNR, dB", "elements", "not finite"},
+      rows);
+}
+
+void write_error(JsonWriter& json, const OutputComparison& error) {
+  json.member("output", error.output);
+  json.member("max_abs_diff", error.max_abs_diff);
+  json.member("max_abs_expected", error.max_abs_expected);
+  json.member("cosine", error.cosine);
+  json.member("sqnr_db", error.sqnr_db);
+  json.member("elements", static_cast<int64_t>(error.elements));
+  json.member("not_finite", static_cast<int64_t>(error.not_finite));
+}
+
+void write_layers(JsonWriter& json, const LayerComparisons& compared) {
+  json.key("layers");
+  if (compared.layers.empty()) return json.null();
+  json.begin_object();
+  json.member("dataset", word_of(compared.dataset));
+  json.member("case", compared.name);
+  json.member("not_measured", static_cast<int64_t>(compared.not_measured));
+  json.member_array("layers");
+  for (const LayerComparison& layer : compared.layers) {
+    json.begin_object();
+    json.member("node", layer.node);
+    json.member("op_type", layer.op_type);
+    write_error(json, layer.error);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
 }
 
 }  // namespace
@@ -164,6 +273,7 @@ std::string to_text(const ConvertReport& report, const TextOptions& how) {
   if (report.method && !report.changed.empty())
     text += fmt::format("block quantization method: {}\n", word_of(*report.method));
   for (const Dataset from : kDatasets) text += costs_text(report, from);
+  text += layers_text(report.layers, how.all);
   text += prefixed("warning", report.warnings);
   text += prefixed("error", report.failures);
   text += report::not_compared_text(report.not_compared);
@@ -196,16 +306,11 @@ std::string to_json(const ConvertReport& report) {
     json.begin_object();
     json.member("dataset", word_of(error.dataset));
     json.member("case", error.name);
-    json.member("output", error.output);
-    json.member("max_abs_diff", error.max_abs_diff);
-    json.member("max_abs_expected", error.max_abs_expected);
-    json.member("cosine", error.cosine);
-    json.member("sqnr_db", error.sqnr_db);
-    json.member("elements", static_cast<int64_t>(error.elements));
-    json.member("not_finite", static_cast<int64_t>(error.not_finite));
+    write_error(json, error);
     json.end_object();
   }
   json.end_array();
+  write_layers(json, report.layers);
   report::write_texts(json, "warnings", report.warnings);
   report::write_texts(json, "failures", report.failures);
   report::write_texts(json, "unsupported", report.unsupported);
@@ -228,9 +333,11 @@ std::string to_html(const ConvertReport& report) {
   report::add_sentences(page, "Failures", report.failures);
   report::add_sentences(page, "Warnings", report.warnings);
   add_strip(page, report);
+  add_layers(page, report.layers);
   report::add_before_after(page, report::before_after(report));
   if (report.method) page.sentence(fmt::format("Block quantization method: {}.", word_of(*report.method)));
   for (const Dataset from : kDatasets) add_costs(page, report, from);
+  add_layer_costs(page, report.layers);
   report::add_load_check(page, report.load_check);
   report::add_sentences(page, "Unsupported by DirectML", report.unsupported);
   report::add_sentences(page, "Not compared", report.not_compared);

@@ -32,6 +32,11 @@ class Patch {
     replaced_.emplace_back(old, now);
     replace_value(*old, *now);
   }
+  // The same; `now`, which is new, takes the name of `old` in any case.
+  void replace_by_new(ir::Value* old, ir::Value* now) {
+    replaced_.emplace_back(old, now);
+    rewrite::replace_by_new(*old, *now);
+  }
 
   // Keeps the edits; the second form brings the facts up to date, downstream of what changed.
   void apply() { edit_.keep(); }

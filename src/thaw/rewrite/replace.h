@@ -11,4 +11,7 @@ bool can_replace(const ir::Value& old, const ir::Value& now);
 // All that reads `old` reads `now`; an output of a graph keeps its name and its declared type, unless `now` is an input.
 void replace_value(ir::Value& old, ir::Value& now);
 
+// The same; `now`, which is new, takes the name of `old` in any case.
+void replace_by_new(ir::Value& old, ir::Value& now);
+
 }  // namespace thaw::rewrite

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "thaw/confirm/conversion.h"
+#include "thaw/confirm/layers.h"
 #include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/core/read_files.h"
@@ -37,8 +38,9 @@ std::unique_ptr<ir::Model> as_run_here(const ir::Model& converted) {
 struct Conversion {
   std::unique_ptr<ir::Model> model;
   ConvertReport report;
-  std::vector<Arrays> drawn;  // what it was fed beside samples
-  std::optional<Arrays> fed;  // by what it ran first, as it takes it
+  std::vector<Arrays> drawn;                   // what it was fed beside samples
+  std::unique_ptr<ir::Model> in_float;         // the model before its nodes were converted
+  std::optional<confirm::FirstRun> first_run;  // by what both ran on first
 };
 
 // What is fed, beside what is drawn.
@@ -49,8 +51,8 @@ struct GivenSamples {
 Conversion convert_once(const ir::Model& original, const ConvertOptions& options, const FeedOptions& feeds,
                         const GivenSamples& given, const quantizing::Samples* seen) {
   const quantizing::Samples* samples = given.data ? &*given.data : seen;
-  Conversion made{ir::clone(original), {}, {}, {}};
-  quantizing::convert(*made.model, options, samples, made.report);
+  Conversion made{ir::clone(original), {}, {}, {}, {}};
+  quantizing::convert(*made.model, options, samples, made.report, &made.in_float);
   if (!options.check || !made.report.failures.empty()) return made;
   confirm::ConversionCheck check(as_run_here(*made.model), rewrite::with_same_noise(original), made.report);
   if (!check.load()) return made;
@@ -59,7 +61,7 @@ Conversion convert_once(const ir::Model& original, const ConvertOptions& options
   if (given.data) check.run_samples(*given.data, is_calibrated ? Dataset::kCalibration : Dataset::kHeldOut);
   made.drawn = check.run_drawn(feeds);
   check.judge();
-  made.fed = check.take_first_fed();
+  made.first_run = check.take_first_run();
   return made;
 }
 
@@ -106,14 +108,18 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
   report.model = original.path.string();
   report.output = output.path.string();
   report.is_checked = options.check;
+  if (made.first_run)
+    report.layers =
+        confirm::compare_layers(*rewrite::with_same_noise(*made.in_float), *as_run_here(*made.model), *made.first_run);
   if (!report.accepted()) return report;
   if (options.target == OptimizeTarget::kDirectml) report.unsupported = verbs::unsupported_by(*made.model, "directml");
   Output where = output;
   // What was outside the file and is made anew stays outside.
   if (where.save.external == ExternalPolicy::kKeep && !ir::data_files_of(original).empty())
     where.save.external = ExternalPolicy::kSingle;
-  verbs::publish(*made.model, where,
-                 {.original = &original, .is_checked = options.check, .fed = made.fed ? &*made.fed : nullptr})
+  verbs::publish(
+      *made.model, where,
+      {.original = &original, .is_checked = options.check, .fed = made.first_run ? &made.first_run->fed : nullptr})
       .tell(report);
   if (!report.accepted()) return report;
   ModelAccess::owner(model) = std::move(made.model);

@@ -94,6 +94,8 @@ void divide_input(ir::Model& model, infer::Inference& facts, ir::Value* x, std::
       tensor.name = before->graph()->unique_name(before->input(i)->name() + "_awq");
       before->set_input(i, before->graph()->add_initializer(std::move(tensor)));
     }
+    // It holds other numbers now: equal names mean equal tensors.
+    x->graph()->rename(x, x->graph()->unique_name(x->name() + "_awq"));
     return patch.apply(facts);
   }
   std::vector<float> inverse;

@@ -213,7 +213,7 @@ std::string BlockWriter::write_lookup(ir::Node& node, const BlockRequest& asked)
 void BlockWriter::replace(ir::Node& node, ir::Value* result, std::string_view op, rewrite::Patch& patch) {
   changes_.made.push_back(
       {.kind = std::string(op), .location = node.describe(), .replaced = {{node.op_type(), std::string(op)}}});
-  patch.replace(node.output(0), result);
+  patch.replace_by_new(node.output(0), result);
   node.graph()->remove_node(&node);
   patch.apply(facts_);
 }

@@ -109,7 +109,7 @@ void take_off(ir::Model& model, const ChosenNode& chosen, std::span<const double
   ir::Value* y = node.output(0);
   ir::Value* sum = patch.after(&node).add(y, bias);
   ir::Node* add = sum->producer();
-  patch.replace(y, sum);
+  patch.replace_by_new(y, sum);
   // What it adds to is what was made.
   for (int i = 0; i < 2; ++i)
     if (add->input(i) == sum) add->set_input(i, y);

@@ -92,6 +92,7 @@ class Equalizer {
     }
     if (!pairs_.empty())
       for (const Kernel& kernel : kernels_) write(kernel);
+    for (const auto& [first, second] : pairs_) rename_between(kernels_[first].node, kernels_[second].node);
     return static_cast<int>(pairs_.size());
   }
 
@@ -133,6 +134,14 @@ class Equalizer {
     if (!node.input(2)) return;
     for (const double factor : kernel.by_map) of_bias.push_back(static_cast<float>(factor));
     put(node, 2, std::move(of_bias), 1);
+  }
+
+  // They hold other numbers now: equal names mean equal tensors.
+  void rename_between(const ir::Node* first, const ir::Node* second) {
+    for (ir::Value* value = first->output(0);; value = value->uses()[0].node->output(0)) {
+      graph_.rename(value, graph_.unique_name(value->name() + "_equalized"));
+      if (value->uses()[0].node == second) return;
+    }
   }
 
   void put(ir::Node& node, int input, std::vector<float> factors, int64_t inner) {

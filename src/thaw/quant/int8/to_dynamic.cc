@@ -69,7 +69,7 @@ class IntegerWriter {
       ir::Value* bias = node.input(form->bias);
       y = at.add(y, form->beta == 1 ? bias : at.mul(bias, at.scalar(form->beta, DataType::kFloat)));
     }
-    patch_.replace(node.output(0), y);
+    patch_.replace_by_new(node.output(0), y);
     node.graph()->remove_node(&node);
   }
 
@@ -93,7 +93,7 @@ class IntegerWriter {
       dims[0] = -1;
       y = at.add(y, at.reshape(bias, at.list(dims)));
     }
-    patch_.replace(node.output(0), y);
+    patch_.replace_by_new(node.output(0), y);
     node.graph()->remove_node(&node);
   }
 
@@ -131,7 +131,7 @@ class IntegerWriter {
     for (const ir::Value* output : node.outputs()) spec.outputs.push_back(output != nullptr);
     const std::vector<ir::Value*> made = patch_.emitter().write(*node.graph(), &node, std::move(spec));
     for (int i = 0; i < static_cast<int>(made.size()); ++i)
-      if (made[static_cast<size_t>(i)]) patch_.replace(node.output(i), made[static_cast<size_t>(i)]);
+      if (made[static_cast<size_t>(i)]) patch_.replace_by_new(node.output(i), made[static_cast<size_t>(i)]);
     node.graph()->remove_node(&node);
     return true;
   }
