@@ -5,13 +5,14 @@ CTEST := .deps/venv/bin/ctest
 PYTHON := .deps/venv/bin/python
 JOBS ?= $(shell nproc)
 
-.PHONY: help build test example dev demo bench lint format asan fuzz clean
+.PHONY: help build test example wheel dev demo bench lint format asan fuzz clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make build    the command, at build/thaw'
 	@echo 'make test     build, then every test'
 	@echo 'make example  build, then write the models of the guide to example/'
+	@echo 'make wheel    the Python package onnx-thaw, dist/onnx_thaw-*.whl'
 	@echo 'make demo     the main job on real models and a real photograph'
 	@echo 'make bench    figures against the peers, in one run'
 	@echo 'make lint     order of modules, words, sentences, ruff, clang-format, clang-tidy'
@@ -29,13 +30,18 @@ build:
 
 test:
 	@tools/setup test
-	$(CMAKE) --preset release -DTHAW_BUILD_TESTS=ON
+	$(CMAKE) --preset release -DTHAW_BUILD_TESTS=ON -DTHAW_BUILD_PYTHON=ON -DPython_EXECUTABLE=$(abspath $(PYTHON))
 	$(CMAKE) --build --preset release -j $(JOBS)
 	$(CTEST) --preset release -j $(JOBS)
 
 example: build
 	@tools/setup demo
 	$(PYTHON) tools/example.py example
+
+wheel:
+	@tools/setup python
+	$(CMAKE) --preset release -DTHAW_BUILD_PYTHON=ON -DPython_EXECUTABLE=$(abspath $(PYTHON)) >/dev/null
+	tools/wheel
 
 dev:
 	@tools/setup test

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 
 #include "thaw/export.h"
 
@@ -30,5 +31,16 @@ struct Limits {
 // Thread-safe.
 THAW_API void set_limits(const Limits& limits);
 THAW_API Limits limits();
+
+// No thaw::Error: what fails may be tried in another way, what is cancelled is not.
+class THAW_API Cancelled : public std::exception {
+ public:
+  const char* what() const noexcept override;
+};
+
+// While it is set, calls of the library throw thaw::Cancelled instead of going on: those that are under way within about a second,
+// in all threads, and those that begin. ONNX Runtime is stopped, and nothing is written any more. For a button, or what a signal's
+// handler wakes. Thread-safe.
+THAW_API void set_cancelled(bool cancelled);
 
 }  // namespace thaw

@@ -19,6 +19,8 @@
 #include <string>
 #include <utility>
 
+#include "thaw/core/cancel.h"
+
 namespace thaw {
 
 class Budget {
@@ -30,8 +32,10 @@ class Budget {
   // A new run, of a model of that many nodes, those of functions and subgraphs included. Asks thaw::limits().
   void begin(size_t nodes);
 
-  // Spends visits; false where the budget is out, by this or by something before it. May be called from any thread.
+  // Spends visits; false where the budget is out, by this or by something before it. May be called from any thread. Throws where
+  // calls are cancelled.
   bool spend(uint64_t visits) {
+    throw_if_cancelled();
     if (visits_.fetch_add(visits, std::memory_order_relaxed) + visits > max_visits_) is_out_ = true;
     return !is_out_;
   }

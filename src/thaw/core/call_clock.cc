@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "thaw/core/cancel.h"
 #include "thaw/limits.h"
 
 namespace thaw {
@@ -53,6 +54,7 @@ CallClock::~CallClock() {
 }
 
 std::optional<Time> CallClock::end() {
+  if (is_cancelled()) return std::chrono::steady_clock::now();
   const double seconds = limits().timeout;
   if (!(seconds > 0)) return std::nullopt;
   CallsUnderWay& all = calls_under_way();

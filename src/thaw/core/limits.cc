@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include "thaw/core/cancel.h"
+
 namespace thaw {
 namespace {
 
@@ -19,5 +21,11 @@ Limits limits() {
   const std::lock_guard lock(limits_mutex);
   return limits_of_process;
 }
+
+void set_cancelled(bool cancelled) { core::calls_are_cancelled = cancelled; }
+
+const char* Cancelled::what() const noexcept { return "the call was cancelled"; }
+
+void core::throw_cancelled() { throw Cancelled(); }
 
 }  // namespace thaw

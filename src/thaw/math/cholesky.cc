@@ -4,6 +4,7 @@
 
 #include <tbb/parallel_for.h>
 
+#include "thaw/core/cancel.h"
 #include "thaw/math/dot.h"
 
 namespace thaw::math {
@@ -12,6 +13,7 @@ bool factor_dense(std::vector<double>& a, int64_t n) {
   constexpr int64_t kPanel = 64;
   const auto row = [&](int64_t i) { return a.data() + i * n; };
   for (int64_t first = 0; first < n; first += kPanel) {
+    throw_if_cancelled();
     const int64_t last = std::min(n, first + kPanel);
     // Of row i, the places [first, end) below the diagonal.
     const auto solve = [&](int64_t i, int64_t end) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include "thaw/core/cancel.h"
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
 #include "thaw/ir/data/floats.h"
@@ -71,8 +72,10 @@ class Columns {
 // Calls each(row, rows) for chunks that make up all rows, on all processors.
 template <typename Each>
 void for_chunks(int64_t rows, Each each) {
-  tbb::parallel_for(int64_t{0}, (rows + kChunk - 1) / kChunk,
-                    [&](int64_t i) { each(i * kChunk, std::min(kChunk, rows - i * kChunk)); });
+  tbb::parallel_for(int64_t{0}, (rows + kChunk - 1) / kChunk, [&](int64_t i) {
+    throw_if_cancelled();
+    each(i * kChunk, std::min(kChunk, rows - i * kChunk));
+  });
 }
 
 }  // namespace

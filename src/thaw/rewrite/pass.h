@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "thaw/core/cancel.h"
 #include "thaw/core/error.h"
 #include "thaw/finding.h"
 #include "thaw/infer/inference.h"
@@ -98,6 +99,7 @@ template <typename Passes, std::derived_from<PassContext> Context>
 int run(const Passes& passes, Context& context) {
   context.done = 0;
   for (const auto& pass : passes) {
+    throw_if_cancelled();
     int count = 0;
     try {
       count = pass.run(context);

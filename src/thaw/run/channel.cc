@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "thaw/core/cancel.h"
 #include "thaw/core/error.h"
 #include "thaw/version.h"
 
@@ -16,6 +17,7 @@ namespace thaw::run {
 namespace {
 
 constexpr size_t kMostFiles = 2;
+constexpr int kBetweenLooks = 100;                  // milliseconds, at whether calls are cancelled
 constexpr uint64_t kMostBytes = uint64_t{1} << 28;  // arrays do not travel in messages, strings do
 
 // FNV-1a of the version: messages are understood by the same build only.
@@ -56,9 +58,9 @@ Sent Channel::wait(short events, Deadline deadline) const {
   while (true) {
     pollfd one{socket_.get(), events, 0};
     const int left = milliseconds_left(deadline);
-    const int ready = ::poll(&one, 1, left);
+    const int ready = ::poll(&one, 1, left < 0 ? kBetweenLooks : std::min(left, kBetweenLooks));
     if (ready > 0) return Sent::kDone;
-    if (ready == 0 && milliseconds_left(deadline) == 0) return Sent::kLate;
+    if (is_cancelled() || (ready == 0 && milliseconds_left(deadline) == 0)) return Sent::kLate;
     if (ready < 0 && errno != EINTR && errno != EAGAIN) return Sent::kClosed;
   }
 }

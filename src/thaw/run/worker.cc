@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "thaw/core/call_clock.h"
+#include "thaw/core/cancel.h"
 #include "thaw/core/error.h"
 #include "thaw/core/memory.h"
 #include "thaw/core/sanitized.h"
@@ -119,6 +120,7 @@ Deadline deadline_of_request() {
 }
 
 void require_time(const std::string& where) {
+  throw_if_cancelled();
   if (!CallClock::is_over()) return;
   throw RunTimedOut({.what = "ONNX Runtime was not asked " + past_time().after,
                      .where = where,
@@ -232,7 +234,9 @@ Message Worker::ask(Line& line, MessageKind kind, const std::string& body, std::
   const bool known =
       answer.kind == MessageKind::kDone || answer.kind == MessageKind::kFailed || answer.kind == MessageKind::kGone;
   if (outcome == Sent::kDone && known) return answer;
-  throw end(outcome == Sent::kLate);
+  const WorkerEnd ended = end(outcome == Sent::kLate);
+  throw_if_cancelled();
+  throw ended;
 }
 
 WorkerEnd Worker::end(bool late) {

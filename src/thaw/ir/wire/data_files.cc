@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "thaw/core/cancel.h"
 #include "thaw/core/error.h"
 #include "thaw/core/folder_lock.h"
 #include "thaw/core/folder_of.h"
@@ -170,6 +171,7 @@ void DataFiles::write() {
   auto file = std::make_unique<AtomicFile>(folder_ / gathered_, Existing::kRefuse);
   if (gathered_bytes_ >= kBulk) file->expect_bulk();
   for (const Placed& placed : placed_) {
+    throw_if_cancelled();
     file->pad_to(kAlignment);
     const Tensor& tensor = *placed.tensor;
     if (tensor.storage() == Tensor::Storage::kExternal) {

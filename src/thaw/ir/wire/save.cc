@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/atomic_file.h"
+#include "thaw/core/cancel.h"
 #include "thaw/core/error.h"
 #include "thaw/core/folder_of.h"
 #include "thaw/core/phase.h"
@@ -186,6 +187,7 @@ void Staged::add(const std::filesystem::path& path, std::span<const std::byte> b
 }
 
 std::vector<std::filesystem::path> Staged::publish() {
+  throw_if_cancelled();
   Replacement all{.obsolete = [&] { return files_->obsolete(); }, .in_use = is_in_use};
   const auto add = [](std::vector<AtomicFile*>& to, const auto& files) {
     for (const auto& file : files) to.push_back(file.get());

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include "thaw/core/cancel.h"
 #include "thaw/core/error.h"
 
 namespace thaw::quantizing::blocks {
@@ -140,6 +141,7 @@ void BlockPass::quantize(const WeightMatrix::StoredRows& rows, Range range, bool
   const int64_t along = weight_.transposed() ? num_blocks : groups, across = weight_.transposed() ? groups : num_blocks;
   const int64_t parts = (along + kTilesOfTask - 1) / kTilesOfTask;
   tbb::parallel_for(int64_t{0}, across * parts, [&](int64_t task) {
+    throw_if_cancelled();
     const auto tile = std::make_unique_for_overwrite<Tile>();
     TileScales scales;
     alignas(64) uint32_t codes[kLargestBlock * kLanes / 4];

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include "thaw/core/cancel.h"
 #include "thaw/core/error.h"
 #include "thaw/math/cholesky.h"
 #include "thaw/quant/blocks/matrix_kernels.h"
@@ -69,6 +70,7 @@ std::vector<float> corrections(const ColumnStatistics& statistics, const std::ve
   // M read backwards.
   std::vector<float> upper(static_cast<size_t>(k * k));
   tbb::parallel_for(int64_t{0}, (k + kLanes - 1) / kLanes, [&](int64_t group) {
+    throw_if_cancelled();
     const int64_t first = group * kLanes, lanes = std::min<int64_t>(kLanes, k - first);
     std::vector<double> m(static_cast<size_t>((k - first) * kLanes));
     for (int64_t i = first; i < k; ++i) {
@@ -102,6 +104,7 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
   const WeightMatrix::All all(weight);
   std::atomic<bool> finite = true;
   tbb::parallel_for(int64_t{0}, (n + kLanes - 1) / kLanes, [&](int64_t group) {
+    throw_if_cancelled();
     const int64_t first_n = group * kLanes;
     const int lanes = static_cast<int>(std::min<int64_t>(kLanes, n - first_n));
     // The columns of this task in the order of taking, each place corrected by those before it.

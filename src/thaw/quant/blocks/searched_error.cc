@@ -5,6 +5,7 @@
 
 #include <tbb/parallel_for.h>
 
+#include "thaw/core/cancel.h"
 #include "thaw/quant/blocks/matrix_kernels.h"
 #include "thaw/quant/blocks/tile.h"
 
@@ -88,6 +89,7 @@ std::vector<double> searched_errors(std::span<const WeightMatrix> weights, std::
     const int64_t tiles = (weight.n() + kLanes - 1) / kLanes, looked_at = std::min(tiles, kTilesLookedAt);
     std::vector<double> parts(static_cast<size_t>(looked_at) * ways.size());
     tbb::parallel_for(size_t{0}, parts.size(), [&](size_t task) {
+      throw_if_cancelled();
       const int64_t tile = static_cast<int64_t>(task) % looked_at;
       parts[task] = tile_error(weight, all.rows(), tile * tiles / looked_at * kLanes,
                                ways[task / static_cast<size_t>(looked_at)], format, statistics);

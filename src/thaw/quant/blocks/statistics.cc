@@ -6,6 +6,7 @@
 
 #include <tbb/parallel_for.h>
 
+#include "thaw/core/cancel.h"
 #include "thaw/quant/blocks/matrix_kernels.h"
 
 namespace thaw::quantizing::blocks {
@@ -49,6 +50,7 @@ void ColumnStatistics::add(std::span<const float> x) {
     if (!products.empty()) raise_unit(largest_of(good));
     const auto by = static_cast<float>(1 / unit);
     tbb::parallel_for(int64_t{0}, width, [&](int64_t i) {
+      throw_if_cancelled();
       const auto at = static_cast<size_t>(i);
       std::array<float, kRowsAtOnce> here;
       for (int64_t r = 0; r < taken; ++r) {

@@ -8,6 +8,7 @@
 
 #include <tbb/parallel_for.h>
 
+#include "thaw/core/cancel.h"
 #include "thaw/ir/data/floats.h"
 #include "thaw/ir/data/tensor_chunks.h"
 
@@ -22,6 +23,7 @@ constexpr size_t kNarrow = 2;                         // bytes
 void narrow(std::span<const std::byte> from, ir::DataType to, Saturation limits, std::byte* bytes) {
   const size_t count = from.size() / sizeof(float);
   tbb::parallel_for(size_t{0}, (count + kNarrowedAtOnce - 1) / kNarrowedAtOnce, [&](size_t chunk) {
+    throw_if_cancelled();
     std::vector<float> values(std::min(kNarrowedAtOnce, count - chunk * kNarrowedAtOnce));
     std::memcpy(values.data(), from.data() + chunk * kNarrowedAtOnce * sizeof(float), values.size() * sizeof(float));
     std::byte* at = bytes + chunk * kNarrowedAtOnce * kNarrow;

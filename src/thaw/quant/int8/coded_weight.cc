@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include "thaw/core/cancel.h"
 #include "thaw/core/error.h"
 #include "thaw/ir/data/floats.h"
 #include "thaw/ir/data/tensor_chunks.h"
@@ -51,6 +52,7 @@ class CodedSource final : public ir::TensorSource {
     for_chunks(weight_, [&](int64_t first, Floats weights) {
       codes.resize(weights.size());
       tbb::parallel_for(size_t{0}, (weights.size() + kGrain - 1) / kGrain, [&](size_t chunk) {
+        throw_if_cancelled();
         const size_t at = chunk * kGrain, size = std::min(kGrain, weights.size() - at);
         encode(first + static_cast<int64_t>(at), weights.subspan(at, size), codes.data() + at);
       });

@@ -1,0 +1,298 @@
+// onnx_thaw._thaw: the library as it is. What users call is in the Python files of the package.
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings.h"
+#include "casters.h"
+#include "errors.h"
+#include "interrupt.h"
+#include "result.h"
+
+#include "thaw/thaw.h"
+
+// A vector of what cannot be copied says that it can.
+template <>
+struct nanobind::detail::is_copy_constructible<thaw::Split> : std::false_type {};
+
+namespace thaw::python {
+namespace {
+
+using Path = std::filesystem::path;
+using Paths = std::vector<Path>;
+
+void bind_model_class(nb::module_& m) {
+  nb::class_<Model>(
+      m, "Model",
+      "An ONNX model in memory. Its weights stay in the file that it was loaded from until they are needed, "
+      "so the file must not be changed meanwhile.")
+      .def_static(
+          "load", [](const Path& path) { return interruptible([&] { return Model::load(path); }); }, nb::arg("path"),
+          "Reads a model file; its weights are not read.\n\nRaises:\n    Error: the file cannot be read, or is no "
+          "valid model.")
+      .def_static(
+          "parse",
+          [](nb::bytes bytes, const Path& folder) {
+            const std::span given(static_cast<const std::byte*>(bytes.data()), bytes.size());
+            return interruptible([&] { return Model::parse(given, folder); });
+          },
+          nb::arg("bytes"), nb::arg("folder") = Path(),
+          "The same from the bytes of a file; `folder`: of external data.")
+      .def_prop_ro("inputs", &Model::inputs, "Inputs as they are declared, with those that have a default.")
+      .def_prop_ro("outputs", &Model::outputs, "Outputs as they are declared.")
+      .def_prop_ro("path", &Model::path, "The path that it was loaded from; Path('.') for one from memory.")
+      .def_prop_ro("data_files", &Model::data_files, "Files of its external data.")
+      .def("opset", &Model::opset, nb::arg("domain") = "",
+           "The imported opset of a domain; None where it is not imported.")
+      .def(
+          "to_proto", [](nb::handle self) { return nb::module_::import_("onnx_thaw._models").attr("to_proto")(self); },
+          nb::sig("def to_proto(self) -> typing.Any"), "An onnx.ModelProto. External data stays in its files.")
+      .def(
+          "to_ir", [](nb::handle self) { return nb::module_::import_("onnx_thaw._models").attr("to_ir")(self); },
+          nb::sig("def to_ir(self) -> typing.Any"),
+          "An onnx_ir.Model, whose external tensors are read when they are needed.")
+      .def("__repr__",
+           [](nb::handle self) {
+             return nb::str(nb::module_::import_("onnx_thaw._notebook").attr("text_of_model")(self));
+           })
+      .def("_repr_html_",
+           [](const Model& self) { return to_notebook(interruptible([&] { return inspect_html(self); })); })
+      .def("clone", &Model::clone, "An independent copy. Bytes of weights are shared.")
+      .def("__copy__", &Model::clone)
+      .def("__deepcopy__", [](const Model& self, const nb::handle /*memo*/) { return self.clone(); })
+      .def(
+          "serialize",
+          [](const Model& self) {
+            const std::string bytes = interruptible([&] { return self.serialize(); });
+            return nb::bytes(bytes.data(), bytes.size());
+          },
+          "The bytes of the model file. External data stays in its files.")
+      .def("rename_sizes", &Model::rename_sizes, nb::arg("names"),
+           "Gives sizes of inputs other names, wherever they are declared.")
+      .def(
+          "save",
+          [](const Model& self, const Path& path, const SaveOptions& options) {
+            return interruptible([&] { return self.save(path, options); });
+          },
+          nb::arg("path"), nb::arg("options") = SaveOptions(),
+          "Writes the model whole or not at all; returns the files.");
+}
+
+void bind_session(nb::module_& m) {
+  nb::class_<Session>(m, "Session", "A model in ONNX Runtime, in a process of its own.")
+      .def(
+          "__init__",
+          [](Session* self, const Model& model, const SessionOptions& options) {
+            new (self) Session(interruptible([&] { return Session(model, options); }));
+          },
+          nb::arg("model"), nb::arg("options") = SessionOptions())
+      .def_prop_ro("inputs", &Session::inputs)
+      .def_prop_ro("outputs", &Session::outputs)
+      .def(
+          "run",
+          [](Session& self, const Arrays& feeds, const std::vector<std::string>& outputs) {
+            return interruptible([&] { return self.run(feeds, outputs); });
+          },
+          nb::arg("feeds"), nb::arg("outputs") = std::vector<std::string>())
+      .def("take_warnings", &Session::take_warnings);
+}
+
+// A function that changes a model works on a copy.
+template <typename Work>
+auto on_copy(const Model& model, Work work) {
+  using Report = std::invoke_result_t<Work, Model&>;
+  return interruptible([&] {
+    Model copy = model.clone();
+    Report report = work(copy);
+    return WithModel<Report>(std::move(report), std::move(copy));
+  });
+}
+
+template <typename Report, typename Options>
+void def_on_copy(nb::module_& m, const char* name, Report (*function)(Model&, const Options&, const Output&)) {
+  m.def(
+      name,
+      [function](const Model& model, const Options& options, const Output& output) {
+        return on_copy(model, [&](Model& copy) { return function(copy, options, output); });
+      },
+      nb::arg("model"), nb::arg("options"), nb::arg("output"));
+}
+
+void bind_verbs(nb::module_& m) {
+  m.def(
+      "inspect",
+      [](const Model& model, const InspectOptions& options) {
+        return interruptible([&] { return inspect(model, options); });
+      },
+      nb::arg("model"), nb::arg("options"));
+  m.def(
+      "inspect_json",
+      [](const Model& model, const InspectOptions& options) {
+        return interruptible([&] { return inspect_json(model, options); });
+      },
+      nb::arg("model"), nb::arg("options"));
+  m.def(
+      "inspect_text",
+      [](const Model& model, const InspectOptions& options, bool all) {
+        return interruptible([&] { return inspect_text(model, options, {.all = all}); });
+      },
+      nb::arg("model"), nb::arg("options"), nb::arg("all"));
+  m.def(
+      "inspect_html",
+      [](const Model& model, const InspectOptions& options) {
+        return interruptible([&] { return inspect_html(model, options); });
+      },
+      nb::arg("model"), nb::arg("options"));
+  m.def(
+      "annotate",
+      [](const Model& model, const Output& output) {
+        return on_copy(model, [&](Model& copy) { return annotate(copy, output); });
+      },
+      nb::arg("model"), nb::arg("output"));
+  m.def(
+      "diff",
+      [](const Model& a, const Model& b, const DiffOptions& options) {
+        return interruptible([&] { return diff(a, b, options); });
+      },
+      nb::arg("a"), nb::arg("b"), nb::arg("options"));
+  m.def(
+      "diff_html",
+      [](const ModelDiff& found, const Model& a, const Model& b) {
+        return interruptible([&] { return to_html(found, a, b); });
+      },
+      nb::arg("found"), nb::arg("a"), nb::arg("b"));
+  m.def(
+      "check",
+      [](const Model& model, const CheckOptions& options) {
+        return interruptible([&] { return check(model, options); });
+      },
+      nb::arg("model"), nb::arg("options"));
+  m.def("to_sarif", [](const CheckReport& report) { return to_sarif(report); }, nb::arg("report"));
+  m.def("rules", &rules);
+  def_on_copy(m, "fix", &fix);
+  m.def(
+      "fix_with_reference",
+      [](const Model& model, const Path& reference, const FixReferenceOptions& options, const Output& output) {
+        return on_copy(model, [&](Model& copy) { return fix_with_reference(copy, reference, options, output); });
+      },
+      nb::arg("model"), nb::arg("reference"), nb::arg("options"), nb::arg("output"));
+  def_on_copy(m, "batch", &batch);
+  def_on_copy(m, "optimize", &optimize);
+  m.def("optimize_passes", &optimize_passes);
+  def_on_copy(m, "convert", &convert);
+  m.def("read_plan", &read_plan, nb::arg("path"), nb::arg("options"));
+  def_on_copy(m, "pin", &pin);
+  m.def(
+      "lift",
+      [](const std::vector<LiftTrace>& traces, const LiftOptions& options, const Output& output) {
+        return interruptible([&] { return lift(traces, options, output); });
+      },
+      nb::arg("traces"), nb::arg("options"), nb::arg("output"));
+  m.def(
+      "build",
+      [](const Path& checkpoint, const Path& folder, const BuildOptions& options) {
+        return interruptible([&] { return build(checkpoint, folder, options); });
+      },
+      nb::arg("checkpoint"), nb::arg("folder"), nb::arg("options"));
+  m.def(
+      "split",
+      [](const Model& model, const SplitOptions& options, const Output& output) {
+        return interruptible([&] { return split(model, options, output); });
+      },
+      nb::arg("model"), nb::arg("options"), nb::arg("output"));
+  m.def(
+      "cut_points",
+      [](const Model& model, const NamedSizes& sizes) {
+        return interruptible([&] { return cut_points(model, sizes); });
+      },
+      nb::arg("model"), nb::arg("sizes"));
+  m.def(
+      "sensitivity",
+      [](const Model& model, const SensitivityOptions& options, const Path& folder) {
+        return interruptible([&] { return sensitivity(model, options, folder); });
+      },
+      nb::arg("model"), nb::arg("options"), nb::arg("folder"));
+  m.def(
+      "merge_reports",
+      [](const Paths& folders, const Path& folder) {
+        return interruptible([&] { return merge_reports(folders, folder); });
+      },
+      nb::arg("folders"), nb::arg("folder"));
+  m.def("read_report", &read_report, nb::arg("folder"));
+  m.def(
+      "write_report", [](const SensitivityReport& report, const Path& folder) { write_report(report, folder); },
+      nb::arg("report"), nb::arg("folder"));
+  m.def(
+      "best_plan",
+      [](const SensitivityReport& report, const BestPlanOptions& options, const Path& output) {
+        return interruptible([&] { return best_plan(report, options, output); });
+      },
+      nb::arg("report"), nb::arg("options"), nb::arg("output"));
+  m.def("plan_json", &plan_json, nb::arg("report"), nb::arg("plan"));
+  m.def(
+      "plan_text", [](const PlanReport& plan, const SensitivityReport& report) { return to_text(plan, report); },
+      nb::arg("plan"), nb::arg("report"));
+  m.def(
+      "inputs",
+      [](const Paths& files, const InputsOptions& options, const Path& output) {
+        return interruptible([&] { return inputs(files, options, output); });
+      },
+      nb::arg("files"), nb::arg("options"), nb::arg("output"));
+  m.def(
+      "generate",
+      [](const Path& folder, const GenerateOptions& options) {
+        return interruptible([&] { return generate(folder, options); });
+      },
+      nb::arg("folder"), nb::arg("options"));
+  m.def(
+      "run_model", [](const RunOptions& options) { return interruptible([&] { return run_model(options); }); },
+      nb::arg("options"));
+  m.def(
+      "verify", [](const VerifyOptions& options) { return interruptible([&] { return verify(options); }); },
+      nb::arg("options"));
+  m.def("set_limits", &set_limits, nb::arg("limits"));
+  m.def("limits", &limits);
+}
+
+void bind_lift_and_split(nb::module_& m) {
+  nb::class_<AddedInput>(m, "AddedInput", "An input that is not in the traces.")
+      .def(nb::init<>())
+      .def_rw("name", &AddedInput::name)
+      .def_rw("type", &AddedInput::type)
+      .def_rw("dims", &AddedInput::dims);
+  nb::class_<LiftResult>(m, "LiftResult", "The report, with the model.")
+      .def_prop_ro(
+          "report", [](const LiftResult& self) -> const LiftReport& { return self.report; },
+          nb::rv_policy::reference_internal)
+      .def_prop_ro(
+          "model", [](LiftResult& self) { return self.model ? &*self.model : nullptr; },
+          nb::rv_policy::reference_internal, "The lifted model; None where it is not accepted.",
+          nb::sig("def model(self) -> Model | None"));
+  nb::class_<Split>(m, "SplitResult", "The report, with the parts.")
+      .def_prop_ro(
+          "report", [](const Split& self) -> const SplitReport& { return self.report; },
+          nb::rv_policy::reference_internal)
+      .def_prop_ro(
+          "parts",
+          [](const Split& self) {
+            nb::list parts;
+            for (const Model& part : self.parts) parts.append(nb::cast(part.clone()));
+            return parts;
+          },
+          "The parts, in the order in which they run.", nb::sig("def parts(self) -> list[Model]"));
+}
+
+}  // namespace
+
+NB_MODULE(_thaw, m) {
+  m.def("version", [] { return std::string(kVersion); });
+  bind_errors(m);
+  bind_structs(m);
+  bind_model_class(m);
+  bind_lift_and_split(m);
+  bind_session(m);
+  bind_verbs(m);
+}
+
+}  // namespace thaw::python

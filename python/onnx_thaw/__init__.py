@@ -1,0 +1,106 @@
+"""ONNX models at every size, and the proof: inspect, check, fix, batch, lift, build, optimize, convert, pin, split, verify.
+
+    import onnx_thaw as thaw
+
+    report = thaw.check("detector.onnx", sizes="height=320..1024:32,width=320..1024:32")
+    if not report.accepted:
+        fixed = thaw.fix("detector.onnx")
+        fixed.save("detector_fixed.onnx")
+        assert thaw.verify("detector_fixed.onnx", "detector.onnx").accepted
+
+Every verb of the command `thaw` is a function with options of the same names. A result prints as the command prints it, has `accepted`,
+`to_json()` and, in a notebook, a page.
+"""
+from onnx_thaw import _runtime as _runtime
+from onnx_thaw import _thaw
+from onnx_thaw._errors import (
+    CannotRead,
+    CannotWrite,
+    Error,
+    InternalError,
+    InvalidArgument,
+    InvalidFile,
+    NotFound,
+    OutOfBudget,
+    Refused,
+    RuntimeFailed,
+    RuntimeMissing,
+    Unsupported,
+)
+from onnx_thaw._models import ModelLike, load
+from onnx_thaw._session import Session
+from onnx_thaw._thaw import Limits, Model, SaveOptions, limits, set_limits
+from onnx_thaw._verbs import (
+    Inspection,
+    annotate,
+    batch,
+    build,
+    check,
+    convert,
+    cut_points,
+    diff,
+    fix,
+    fix_with_reference,
+    generate,
+    inputs,
+    inspect,
+    lift,
+    optimize,
+    optimize_passes,
+    pin,
+    plan,
+    rules,
+    run,
+    sensitivity,
+    split,
+    verify,
+)
+
+__version__: str = _thaw.version()
+
+__all__ = [
+    "CannotRead",
+    "CannotWrite",
+    "Error",
+    "Inspection",
+    "InternalError",
+    "InvalidArgument",
+    "InvalidFile",
+    "Limits",
+    "Model",
+    "ModelLike",
+    "NotFound",
+    "OutOfBudget",
+    "Refused",
+    "RuntimeFailed",
+    "RuntimeMissing",
+    "SaveOptions",
+    "Session",
+    "Unsupported",
+    "__version__",
+    "annotate",
+    "batch",
+    "build",
+    "check",
+    "convert",
+    "cut_points",
+    "diff",
+    "fix",
+    "fix_with_reference",
+    "generate",
+    "inputs",
+    "inspect",
+    "lift",
+    "limits",
+    "load",
+    "optimize",
+    "optimize_passes",
+    "pin",
+    "plan",
+    "rules",
+    "run",
+    "sensitivity",
+    "set_limits",
+    "split",
+    "verify",
+]

@@ -1,0 +1,96 @@
+"""Arguments as the library's options."""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar, Union
+
+from onnx_thaw import _thaw
+from onnx_thaw._errors import InvalidArgument
+
+PathLike: TypeAlias = Union[str, "os.PathLike[str]"]
+# "height=320..640:32,width=224", or {"height": range(320, 641, 32), "width": 224}.
+Sizes: TypeAlias = str | Mapping[str, int | str | range]
+Inputs: TypeAlias = Mapping[str, Any]
+
+E = TypeVar("E")
+
+
+def text_of_sizes(sizes: Sizes) -> str:
+    """Sizes as the command writes them."""
+    if isinstance(sizes, str):
+        return sizes
+    return ",".join(f"{name}={_text_of_size(size)}" for name, size in sizes.items())
+
+
+def _text_of_size(size: int | str | range) -> str:
+    if not isinstance(size, range):
+        return str(size)
+    if len(size) == 0 or size.step < 1:
+        raise InvalidArgument(f"{size} has no sizes; give a range with a positive step, such as range(64, 1025, 32)")
+    return f"{size[0]}..{size[-1]}" + (f":{size.step}" if size.step > 1 else "")
+
+
+def named_sizes(sizes: Sizes) -> list[tuple[str, int]]:
+    """One number for each size."""
+    if isinstance(sizes, str):
+        given = [part.partition("=") for part in sizes.split(",") if part]
+        pairs = [(name.strip(), text.strip()) for name, _, text in given]
+    else:
+        pairs = [(name, str(size)) for name, size in sizes.items()]
+    try:
+        return [(name, int(text)) for name, text in pairs]
+    except ValueError:
+        raise InvalidArgument(f"{sizes!r} is not one number for each size; expected such as \"height=640,width=480\"") from None
+
+
+def choice(kind: type[E], given: str | E) -> E:
+    """A value of an enumeration by the word that the command takes, in any spelling."""
+    if not isinstance(given, str):
+        return given
+    plain = _plain(given)
+    plain = {"f16": "float16", "fp16": "float16", "half": "float16", "bf16": "bfloat16", "i8": "int8"}.get(plain, plain)
+    values: dict[str, E] = {_plain(each.name): each for each in kind}  # type: ignore[attr-defined]
+    if plain not in values:
+        words = ", ".join(each.name.lower().replace("_", "-") for each in values.values())  # type: ignore[attr-defined]
+        raise InvalidArgument(f"{kind.__name__} has no '{given}'; expected one of {words}")
+    return values[plain]
+
+
+def _plain(word: str) -> str:
+    return word.lower().replace("-", "").replace("_", "")
+
+
+def feeds(inputs: Inputs | None, values: Mapping[str, Iterable[int]] | None, seed: int) -> _thaw.FeedOptions:
+    """What a model is run on; inputs that are not given are drawn."""
+    made = _thaw.FeedOptions()
+    if inputs:
+        made.arrays = dict(inputs)
+    if values:
+        made.values = {name: [str(each) for each in elements] for name, elements in values.items()}
+    made.seed = seed
+    return made
+
+
+def output(path: PathLike | None, external: str, rename: Mapping[str, str] | None, in_place: bool) -> _thaw.Output:
+    """Where a result is written."""
+    made = _thaw.Output()
+    if path is not None:
+        made.path = Path(path)
+    made.save.external = choice(_thaw.ExternalPolicy, external)
+    made.rename = list((rename or {}).items())
+    made.in_place = in_place
+    return made
+
+
+def paths(given: PathLike | Iterable[PathLike]) -> list[Path]:
+    """One path or several as a list."""
+    if isinstance(given, (str, os.PathLike)):
+        return [Path(given)]
+    return [Path(each) for each in given]
+
+
+def many(given: str | Iterable[str]) -> list[str]:
+    """One word or several as a list."""
+    return [given] if isinstance(given, str) else list(given)
