@@ -241,7 +241,7 @@ class Hostile:
         environment = {**os.environ, "THAW_ONNXRUNTIME": str(self.folder / "hostile.so"), "PLANTED_VARIABLE": "SECRET",
                        "TMPDIR": str(self.folder / "temporary")}
         line = self.thaw.error("run", self.folder / "model.onnx", "--sizes", "n=3", *options, env=environment, **kw)
-        found = re.search(r"is version got:(.*) then:(.*), too old", line)
+        found = re.search(r"version got:(.*) then:(.*) has no API \d+", line)
         assert found, line
         return set(found[1].split()) | set(found[2].split())
 

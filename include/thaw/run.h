@@ -4,8 +4,8 @@
 //   thaw::Arrays outputs = session.run({{"pixel_values", pixels}, {"grid_thw", grid}});
 //
 // ONNX Runtime runs in a separate process, lib/thaw/thaw-worker or the environment variable THAW_WORKER. The first session starts it, all
-// sessions share it, and it ends with this process. The library is libonnxruntime.so.1 next to libthaw.so, or THAW_ONNXRUNTIME. Its
-// errors, and crashes, are thaw::Error (kRuntimeFailed) with its message. Exceeding thaw/limits.h is kOutOfBudget. Nothing is printed.
+// sessions share it, and it ends with this process. Which ONNX Runtime: set_onnxruntime(). Its errors, and crashes, are thaw::Error
+// (kRuntimeFailed) with its message. Exceeding thaw/limits.h is kOutOfBudget. Nothing is printed.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,12 @@ struct SessionOptions {
   // Loads ONNX Runtime into this process. No limits apply, and a crash of it crashes this process. Only for trusted models.
   bool in_process = false;
 };
+
+// Names ONNX Runtime: its library, or a folder that holds it, such as onnxruntime/ of a Python wheel. Without a call it is searched,
+// near libthaw.so before all (docs/guide/run.md); an empty path searches again. The environment variable THAW_ONNXRUNTIME comes first.
+// For sessions that are made later; those that exist keep theirs. Throws thaw::Error where there is no such file (kCannotRead), and
+// where an in_process session has loaded another (kInvalidArgument). Thread-safe.
+THAW_API void set_onnxruntime(const std::filesystem::path& path);
 
 namespace run {
 class Session;

@@ -90,8 +90,8 @@ LoadCheck try_as_written(const ToTry& what) {
     session.run(*what.fed);
     return {Status::kRan};
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kRuntimeMissing || error.code() == ErrorCode::kOutOfBudget)
-      return {Status::kSkipped, by_its_name(error.parts().what, what)};
+    if (error.code() == ErrorCode::kRuntimeMissing) return {Status::kSkipped, message_of(error, what)};
+    if (error.code() == ErrorCode::kOutOfBudget) return {Status::kSkipped, by_its_name(error.parts().what, what)};
     if (!loaded && says_no_kernel(error))
       return {Status::kSkipped,
               has_type(*what.written, DataType::kBfloat16)

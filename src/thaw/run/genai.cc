@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/run/python.h"
 #include "thaw/run/runtime.h"
 
 namespace thaw::run {
@@ -20,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kGenaiLibrary = "libonnxruntime-genai.so";
+constexpr const char* kGenaiPackage = "onnxruntime_genai";
 constexpr const char* kGenaiVariable = "THAW_ONNXRUNTIME_GENAI";
 
 }  // namespace
@@ -30,10 +32,18 @@ std::vector<fs::path> genai_candidates(const std::vector<fs::path>& runtimes) {
     return {fs::is_directory(chosen, failed) ? fs::path(chosen) / kGenaiLibrary : fs::path(chosen)};
   }
   std::vector<fs::path> paths;
-  for (const fs::path& runtime : runtimes)
-    if (runtime.has_parent_path()) paths.push_back(runtime.parent_path() / kGenaiLibrary);
+  for (const fs::path& runtime : runtimes) {
+    if (!runtime.has_parent_path()) continue;
+    const fs::path folder = runtime.parent_path();
+    paths.push_back(folder / kGenaiLibrary);
+    // Of wheels: onnxruntime/capi/, and onnxruntime_genai/ beside it.
+    if (folder.filename() == "capi")
+      paths.push_back(folder.parent_path().parent_path() / kGenaiPackage / kGenaiLibrary);
+  }
+  const auto site = own_site();
+  if (site) paths.push_back(*site / kGenaiPackage / kGenaiLibrary);
 #ifdef THAW_ONNXRUNTIME_GENAI_LIBRARY
-  paths.emplace_back(THAW_ONNXRUNTIME_GENAI_LIBRARY);
+  if (!site) paths.emplace_back(THAW_ONNXRUNTIME_GENAI_LIBRARY);
 #endif
   paths.emplace_back(kGenaiLibrary);
   return paths;
@@ -65,12 +75,17 @@ Genai open_genai() {
   // It looks for ONNX Runtime by the name that the loaded one has.
   load_runtime();
   void* handle = nullptr;
-  for (const fs::path& path : genai_candidates({runtime_path()}))
+  std::string places;
+  for (const fs::path& path : genai_candidates({runtime_path()})) {
     if (handle == nullptr) handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    places += (places.empty() ? "" : ", ") + path.string();
+  }
   if (handle == nullptr)
-    throw Error(ErrorCode::kRuntimeMissing, {.what = "the tokenizer's library, libonnxruntime-genai.so, is not found",
-                                             .expected = "onnxruntime-genai 0.18 or later",
-                                             .next = fmt::format("set {} to its path", kGenaiVariable)});
+    throw Error(ErrorCode::kRuntimeMissing,
+                {.what = "the tokenizer's library, libonnxruntime-genai.so, is not found",
+                 .where = places,
+                 .expected = "onnxruntime-genai 0.18 or later",
+                 .next = fmt::format("pip install onnxruntime-genai, or set {} to its path", kGenaiVariable)});
   Genai genai;
   const auto find = [&](const char* name, auto& function) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));

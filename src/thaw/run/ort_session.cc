@@ -189,8 +189,10 @@ struct OrtSession::Impl {
 
   [[noreturn]] void refuse(const Ort::Exception& error) const {
     const std::string message = one_line(error.what());
-    throw Error(says_no_memory(message) ? ErrorCode::kOutOfBudget : ErrorCode::kRuntimeFailed,
-                {.what = "ONNX Runtime: " + message, .where = where});
+    if (says_no_memory(message))
+      throw Error(ErrorCode::kOutOfBudget, {.what = "ONNX Runtime: " + message, .where = where});
+    throw Error(ErrorCode::kRuntimeFailed,
+                {.what = "ONNX Runtime " + runtime_version() + ": " + message, .where = where});
   }
 
   Ort::SessionOptions options(const SessionOptions& wanted) {

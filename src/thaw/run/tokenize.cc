@@ -6,6 +6,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/run/message.h"
+#include "thaw/run/runtime.h"
 #include "thaw/run/worker.h"
 #include "thaw/run/worker_messages.h"
 
@@ -29,8 +30,11 @@ Tokenized ask_tokenizer(const TokenizeRequest& request) {
   const HandedFiles files(files_in(request.folder));
   const Message answer = worker->ask(*line, MessageKind::kTokenize, encode(request), {}, deadline_of_request(), files);
   worker->give_back(std::move(line));
-  if (answer.kind == MessageKind::kFailed) throw with_sandbox_named(decode_error(answer.body));
-  return decode_tokenized(answer.body);
+  if (answer.kind != MessageKind::kFailed) return decode_tokenized(answer.body);
+  const Error refused = with_sandbox_named(decode_error(answer.body));
+  if (!is_runtime_missing(refused)) throw refused;
+  worker->look_further(refused);
+  return ask_tokenizer(request);
 }
 
 Tokenized work_of_tokenizer(TokenizeRequest request) {

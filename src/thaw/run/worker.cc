@@ -21,6 +21,7 @@
 #include "thaw/core/memory.h"
 #include "thaw/core/sanitized.h"
 #include "thaw/limits.h"
+#include "thaw/run/runtime.h"
 #include "thaw/run/sandbox.h"
 #include "thaw/run/session.h"
 #include "thaw/run/worker_main.h"
@@ -51,6 +52,12 @@ struct StopAtExit {
   }
 };
 
+std::vector<std::string> whole_environment() {
+  std::vector<std::string> variables;
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) variables.emplace_back(*at);
+  return variables;
+}
+
 // posix_spawn's lists, which are made and unmade by calls.
 class SpawnPlan {
  public:
@@ -65,7 +72,8 @@ class SpawnPlan {
     ::posix_spawnattr_destroy(&attributes_);
   }
 
-  int run(const std::filesystem::path& program, int socket, bool sandboxed, pid_t& pid) {
+  int run(const std::filesystem::path& program, int socket, bool sandboxed, const std::filesystem::path& runtime,
+          pid_t& pid) {
     ::posix_spawn_file_actions_adddup2(&actions_, socket, kWorkerSocket);
     // What models make ONNX Runtime print is nobody's. A sanitizer's report is ours.
     constexpr int kLast = kSanitized ? STDOUT_FILENO : STDERR_FILENO;
@@ -81,13 +89,12 @@ class SpawnPlan {
     std::string name = "thaw-worker", first(kWorkerArgument), second = std::to_string(memory_of_request()),
                 third = from_main ? "1" : "0", fourth = sandboxed ? "1" : "0";
     std::array<char*, 6> arguments{name.data(), first.data(), second.data(), third.data(), fourth.data(), nullptr};
-    std::vector<std::string> kept;
-    if (sandboxed) kept = worker_environment();
+    std::vector<std::string> kept = sandboxed ? worker_environment() : whole_environment();
+    if (!runtime.empty()) name_runtime_in(kept, runtime);
     std::vector<char*> variables;
     for (std::string& variable : kept) variables.push_back(variable.data());
     variables.push_back(nullptr);
-    return ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, arguments.data(),
-                         sandboxed ? variables.data() : environ);
+    return ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, arguments.data(), variables.data());
   }
 
  private:
@@ -147,7 +154,8 @@ std::shared_ptr<Worker> Worker::current() {
   std::shared_ptr<Worker>& worker = only_worker();
   // A process that was forked off has a copy of this, and the worker is not its own.
   const bool sandboxed = limits().sandbox && !kSanitized;
-  if (!worker || worker->has_ended() || worker->owner_ != ::getpid() || worker->sandboxed_ != sandboxed) {
+  if (!worker || worker->has_ended() || worker->owner_ != ::getpid() || worker->sandboxed_ != sandboxed ||
+      worker->runtime_ != named_runtime()) {
     worker = start(sandboxed);
     static const StopAtExit stop;
   }
@@ -165,8 +173,9 @@ std::shared_ptr<Worker> Worker::start(bool sandboxed) {
   const std::filesystem::path program = worker_program();
   auto [own, other] = socket_pair();
   pid_t pid = -1;
+  std::filesystem::path runtime = named_runtime();
   const GivenBound bound;
-  const int failure = SpawnPlan().run(program, other.get(), sandboxed, pid);
+  const int failure = SpawnPlan().run(program, other.get(), sandboxed, runtime, pid);
   if (failure != 0) {
     throw Error(failure == ENOMEM || failure == EAGAIN ? ErrorCode::kOutOfBudget : ErrorCode::kRuntimeMissing,
                 {.what = std::string("the process that runs ONNX Runtime cannot be started: ") + std::strerror(failure),
@@ -174,11 +183,11 @@ std::shared_ptr<Worker> Worker::start(bool sandboxed) {
                  .expected = "a program that can be run",
                  .next = "set THAW_WORKER to the path of thaw-worker"});
   }
-  return std::shared_ptr<Worker>(new Worker(std::move(own), pid, sandboxed));
+  return std::shared_ptr<Worker>(new Worker(std::move(own), pid, sandboxed, std::move(runtime)));
 }
 
-Worker::Worker(UniqueFd socket, pid_t pid, bool sandboxed)
-    : control_(std::move(socket)), pid_(pid), owner_(::getpid()), sandboxed_(sandboxed) {}
+Worker::Worker(UniqueFd socket, pid_t pid, bool sandboxed, std::filesystem::path runtime)
+    : control_(std::move(socket)), pid_(pid), owner_(::getpid()), sandboxed_(sandboxed), runtime_(std::move(runtime)) {}
 
 Worker::~Worker() {
   if (owner_ != ::getpid()) return;
@@ -237,6 +246,11 @@ Message Worker::ask(Line& line, MessageKind kind, const std::string& body, std::
   const WorkerEnd ended = end(outcome == Sent::kLate);
   throw_if_cancelled();
   throw ended;
+}
+
+void Worker::look_further(const Error& missing) {
+  ended_ = true;  // what is installed from now on it would not see
+  run::look_further(missing, worker_program());
 }
 
 WorkerEnd Worker::end(bool late) {

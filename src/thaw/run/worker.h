@@ -54,7 +54,7 @@ uint64_t memory_of_request();
 
 class Worker {
  public:
-  // The one that is alive, in a sandbox or not as the limits say. Starts it where there is none; throws thaw::Error where it
+  // The one that is alive, in a sandbox or not as the limits say, with the ONNX Runtime that is named. Starts it where there is none; throws thaw::Error where it
   // cannot be started.
   static std::shared_ptr<Worker> current();
   // Starts it, where it can be, without waiting: it loads ONNX Runtime while Thaw does something else.
@@ -78,11 +78,15 @@ class Worker {
   std::unique_ptr<Line> take_line();
   void give_back(std::unique_ptr<Line> line);
 
+  // After the error that it has no ONNX Runtime: the next request starts another, with one that lies elsewhere. Throws the error
+  // where there is none.
+  void look_further(const Error& missing);
+
   uint64_t new_session() { return next_session_++; }
   bool has_ended() const { return ended_; }
 
  private:
-  Worker(UniqueFd socket, pid_t pid, bool sandboxed);
+  Worker(UniqueFd socket, pid_t pid, bool sandboxed, std::filesystem::path runtime);
   static std::shared_ptr<Worker> start(bool sandboxed);
   WorkerEnd end(bool late);
   void wait_for_end(bool kill_now);
@@ -93,8 +97,9 @@ class Worker {
   pid_t pid_;
   pid_t owner_;  // the process that started it
   bool sandboxed_;
-  bool reaped_ = false;  // guarded by mutex_
-  int status_ = -1;      // once reaped
+  std::filesystem::path runtime_;  // that was named when it started; empty: it looks for one
+  bool reaped_ = false;            // guarded by mutex_
+  int status_ = -1;                // once reaped
   bool stopped_late_ = false;
   std::atomic<bool> ended_ = false;
   std::atomic<int> at_work_ = 0;

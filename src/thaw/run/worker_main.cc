@@ -25,6 +25,7 @@
 #include "thaw/run/genai.h"
 #include "thaw/run/handed_files.h"
 #include "thaw/run/message.h"
+#include "thaw/run/runtime.h"
 #include "thaw/run/sandbox.h"
 #include "thaw/run/shared_memory.h"
 #include "thaw/run/worker_limits.h"
@@ -285,6 +286,7 @@ void serve_as_worker(char** argv) {
   ::close_range(kWorkerSocket + 1, ~0U, 0);  // what the host had open
   auto& worker = *new WorkerState;
   confine(worker, max_memory);
+  settle_runtime_candidates();
   if (std::string_view(argv[4]) == "1" && !enter_sandbox()) ::_exit(kExitNoSandbox);
   start_thread([] {
     try {

@@ -1,15 +1,13 @@
 // Where the worker's program is.
 #include <cstdlib>
-#include <fstream>
 #include <mutex>
-#include <sstream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <unistd.h>
 
 #include "thaw/core/error.h"
+#include "thaw/run/own_file.h"
 #include "thaw/run/worker.h"
 
 namespace thaw::run {
@@ -20,24 +18,6 @@ constexpr const char* kProgramVariable = "THAW_WORKER";
 
 std::mutex g_program_mutex;
 std::filesystem::path g_program;  // guarded by it
-
-// The file that this code is mapped from, a library or a program: the loader's own name for it may be relative to a
-// folder that the process has left.
-std::filesystem::path own_file() {
-  const auto address = reinterpret_cast<uintptr_t>(&own_file);
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    std::istringstream fields(line);
-    uintptr_t begin = 0, end = 0;
-    char dash = 0;
-    std::string skipped, path;
-    if (!(fields >> std::hex >> begin >> dash >> end) || address < begin || address >= end) continue;
-    fields >> skipped >> skipped >> skipped >> skipped >> std::ws;  // rights, offset, device, inode
-    std::getline(fields, path);
-    return path;
-  }
-  return {};
-}
 
 }  // namespace
 

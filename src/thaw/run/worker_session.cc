@@ -13,6 +13,7 @@
 #include "thaw/core/error.h"
 #include "thaw/limits.h"
 #include "thaw/run/message.h"
+#include "thaw/run/runtime.h"
 #include "thaw/run/session.h"
 #include "thaw/run/shared_memory.h"
 #include "thaw/run/worker_main.h"
@@ -162,6 +163,9 @@ WorkerSession::Slot WorkerSession::slot() {
       slot_ = std::move(slot);
     } catch (const WorkerEnd& end) {
       if (!end.for_other || tries == kMostTries) throw_end(end, /*loading=*/true);
+    } catch (const Error& refused) {
+      if (!is_runtime_missing(refused)) throw;
+      slot.worker->look_further(refused);
     }
   }
   return slot_;

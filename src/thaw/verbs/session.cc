@@ -4,9 +4,12 @@
 
 #include "thaw/ops/rule/arity.h"
 #include "thaw/run.h"
+#include "thaw/run/runtime.h"
 #include "thaw/verbs/access.h"
 
 namespace thaw {
+
+void set_onnxruntime(const std::filesystem::path& path) { run::set_runtime(path); }
 
 Session::Session(const std::filesystem::path& path, const SessionOptions& options) {
   ops::require_arity(*ir::load(path));

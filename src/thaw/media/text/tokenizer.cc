@@ -33,6 +33,7 @@ auto said_of(const fs::path& checkpoint, const char* what, const Work& work) {
   try {
     return work();
   } catch (const Error& error) {
+    if (error.code() == ErrorCode::kRuntimeMissing) throw;  // it is not about the checkpoint
     ErrorParts parts = error.parts();
     parts.what = std::string(what) + ": " + parts.what;
     parts.where = checkpoint.string();
