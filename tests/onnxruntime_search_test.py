@@ -230,6 +230,9 @@ def test_a_python_without_the_package_is_named(env, model):
     line = env.error(model)
     assert f"{env.folder / 'bin' / 'python3'} has no package onnxruntime" in line and "pip install onnxruntime" in line, line
     assert len(log.read_text().splitlines()) == 1
+    done = env.thaw("optimize", model, "-o", env.folder / "out.onnx", "--no-check", code=0, env=clean())
+    assert "has no package onnxruntime" in done.stdout + done.stderr
+    assert len(log.read_text().splitlines()) == 2
 
 
 def test_the_folder_at_work_is_no_package(env, model, tmp_path):
@@ -365,6 +368,14 @@ def test_what_is_installed_later_is_found_later(module, model, beside, wheel):
     said = in_python(module, model, body)
     assert all(line.startswith("runtime_missing: ") and "pip install onnxruntime" in line for line in said[:2]), said
     assert said[2:] == ["done"] * 2
+
+
+def test_a_process_asks_a_python_once(module, model, tmp_path):
+    python = script(module.parents[4] / "bin" / "python3", f'echo asked >> "{tmp_path / "asked"}"')
+    said = in_python(module, model, "run(); run(); run(here=1); run(sandbox=0)")
+    python.unlink()
+    assert len(said) == 4 and all("gives no answer" in line for line in said), said
+    assert (tmp_path / "asked").read_text() == "asked\n"
 
 
 def test_a_program_sets_it(module, model, wheel, tmp_path):

@@ -8,9 +8,11 @@
 
 namespace thaw::run {
 
+namespace {
+
 // The loader's own name for it may be relative to a folder that the process has left.
-std::filesystem::path own_file() {
-  const auto address = reinterpret_cast<uintptr_t>(&own_file);
+std::filesystem::path mapped_file() {
+  const auto address = reinterpret_cast<uintptr_t>(&mapped_file);
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     std::istringstream fields(line);
@@ -23,6 +25,13 @@ std::filesystem::path own_file() {
     return path;
   }
   return {};
+}
+
+}  // namespace
+
+std::filesystem::path own_file() {
+  static const std::filesystem::path file = mapped_file();
+  return file;
 }
 
 std::filesystem::path own_program() {

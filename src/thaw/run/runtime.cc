@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -214,6 +215,23 @@ void set_runtime(const fs::path& path) {
   name_runtime(named);
 }
 
+namespace {
+
+// Asked once: who waited in vain does not wait again.
+PackageAnswer answer_of(const fs::path& python) {
+  static std::mutex mutex;
+  static std::map<fs::path, PackageAnswer> known;
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(python); found != known.end()) return found->second;
+  const CallClock::Time enough = std::chrono::steady_clock::now() + kMostToAnswer;
+  const CallClock::Time deadline = std::min(CallClock::end().value_or(enough), enough);
+  PackageAnswer answer = ask_for_package(python, kPackage, deadline);
+  if (deadline == enough || answer.failure.empty()) known.emplace(python, answer);
+  return answer;
+}
+
+}  // namespace
+
 bool is_runtime_missing(const Error& error) {
   return error.code() == ErrorCode::kRuntimeMissing && error.parts().what.starts_with(kNotLoaded);
 }
@@ -231,11 +249,9 @@ void look_further(const Error& missing, const fs::path& program) {
   if (const auto found = std::ranges::find_if(near, is_new); found != near.end()) return name_runtime(*found);
   std::vector<fs::path> pythons = pythons_of(started);
   add_unless_there(pythons_of(own), pythons);
-  const CallClock::Time enough = std::chrono::steady_clock::now() + kMostToAnswer;
-  const CallClock::Time deadline = std::min(CallClock::end().value_or(enough), enough);
   ErrorParts parts = missing.parts();
   for (const fs::path& python : pythons) {
-    const PackageAnswer answer = ask_for_package(python, kPackage, deadline);
+    const PackageAnswer answer = answer_of(python);
     for (const fs::path& folder : answer.folders)
       if (std::ranges::any_of(libraries_at(folder), is_new)) return name_runtime(folder);
     if (!answer.failure.empty())
