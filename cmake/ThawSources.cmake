@@ -111,17 +111,11 @@ target_include_directories(thaw SYSTEM PRIVATE ${JPEG_INCLUDE_DIRS} ${PNG_INCLUD
 # Of Highway, the headers: see src/thaw/core/simd_targets.cc.
 target_include_directories(thaw SYSTEM PRIVATE "$<TARGET_PROPERTY:hwy::hwy,INTERFACE_INCLUDE_DIRECTORIES>")
 
-# Where ONNX Runtime lies in the build tree; an installed Thaw finds it in its own lib folder first. Only the source that
-# asks is compiled with it: a definition of its own keeps a source out of the units.
-foreach(source IN LISTS thaw_library_sources)
-  foreach(library IN ITEMS ONNXRUNTIME ONNXRUNTIME_GENAI)
-    file(STRINGS "${source}" asks REGEX "ifdef THAW_${library}_LIBRARY" LIMIT_COUNT 1)
-    if(asks AND ${library}_LIBRARY)
-      set_source_files_properties(
-        "${source}" PROPERTIES COMPILE_DEFINITIONS "THAW_${library}_LIBRARY=\"${${library}_LIBRARY}\"")
-    endif()
-  endforeach()
-endforeach()
+# What is opened at run time lies beside the programs in the build folder, as it does where Thaw is installed.
+file(CREATE_LINK "${ONNXRUNTIME_LIBRARY}" "${PROJECT_BINARY_DIR}/libonnxruntime.so.1" SYMBOLIC)
+if(ONNXRUNTIME_GENAI_LIBRARY)
+  file(CREATE_LINK "${ONNXRUNTIME_GENAI_LIBRARY}" "${PROJECT_BINARY_DIR}/libonnxruntime-genai.so" SYMBOLIC)
+endif()
 
 # The verbs are a library of their own, so that their tests link them.
 add_library(thaw_cli_lib STATIC ${thaw_cli_sources} ${thaw_library_anchor})

@@ -1,6 +1,6 @@
 """How ONNX Runtime is found: named as a file, a folder or a wheel's folder; beside the package onnx_thaw; by a Python's word; set by a program.
 
-A wheel's folder layout is made of the runtime at hand. In a package onnx_thaw it does not count where the build found that.
+A wheel's folder layout is made of the runtime at hand.
 """
 import os
 import re

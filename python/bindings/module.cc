@@ -251,6 +251,7 @@ void bind_verbs(nb::module_& m) {
   m.def(
       "verify", [](const VerifyOptions& options) { return interruptible([&] { return verify(options); }); },
       nb::arg("options"));
+  m.def("set_onnxruntime", &set_onnxruntime, nb::arg("path"));
   m.def("set_limits", &set_limits, nb::arg("limits"));
   m.def("limits", &limits);
 }

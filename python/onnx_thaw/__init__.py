@@ -11,8 +11,7 @@
 Every verb of the command `thaw` is a function with options of the same names. A result prints as the command prints it, has `accepted`,
 `to_json()` and, in a notebook, a page.
 """
-from onnx_thaw import _runtime as _runtime
-from onnx_thaw import _thaw
+from onnx_thaw import _runtime, _thaw
 from onnx_thaw._errors import (
     CannotRead,
     CannotWrite,
@@ -56,6 +55,7 @@ from onnx_thaw._verbs import (
     verify,
 )
 
+_runtime.use_that_of_environment()
 __version__: str = _thaw.version()
 
 __all__ = [

@@ -1,25 +1,18 @@
-"""Finds the ONNX Runtime of the environment, and the worker of the package, without importing either."""
+"""The ONNX Runtime of the environment, found without importing it."""
 from __future__ import annotations
 
 import os
 from importlib.util import find_spec
-from pathlib import Path
 
-_HERE = Path(__file__).parent
+from onnx_thaw import _thaw
 
 
-def _library_of_environment() -> Path | None:
+def use_that_of_environment() -> None:
+    """Names the library of the package `onnxruntime`, or of its siblings for other devices, which install under that name."""
+    if os.environ.get("THAW_ONNXRUNTIME"):
+        return
     spec = find_spec("onnxruntime")
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        found = sorted(Path(folder, "capi").glob("libonnxruntime.so*"))
-        if found:
-            return found[-1]
-    return None
-
-
-if "THAW_ONNXRUNTIME" not in os.environ:
-    _library = _library_of_environment()
-    if _library is not None:
-        os.environ["THAW_ONNXRUNTIME"] = str(_library)
-if "THAW_WORKER" not in os.environ and (_HERE / "bin" / "thaw-worker").exists():
-    os.environ["THAW_WORKER"] = str(_HERE / "bin" / "thaw-worker")
+        if os.path.isdir(folder):
+            _thaw.set_onnxruntime(folder)
+            return

@@ -42,9 +42,6 @@ std::vector<fs::path> genai_candidates(const std::vector<fs::path>& runtimes) {
   }
   const auto site = own_site();
   if (site) paths.push_back(*site / kGenaiPackage / kGenaiLibrary);
-#ifdef THAW_ONNXRUNTIME_GENAI_LIBRARY
-  if (!site) paths.emplace_back(THAW_ONNXRUNTIME_GENAI_LIBRARY);
-#endif
   paths.emplace_back(kGenaiLibrary);
   return paths;
 }

@@ -3,7 +3,7 @@
 //
 // The library is opened when it is first needed. Searched: the environment variable THAW_ONNXRUNTIME_GENAI (the library or
 // its folder), beside ONNX Runtime, in the package onnxruntime_genai beside ONNX
-// Runtime's or onnx_thaw, where the build found it, the system's loader.
+// Runtime's or onnx_thaw, the system's loader.
 #pragma once
 
 #include <filesystem>

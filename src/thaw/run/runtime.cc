@@ -145,9 +145,6 @@ std::vector<fs::path> look_for_runtime() {
   if (const fs::path named = named_runtime(); !named.empty()) return libraries_at(named);
   std::vector<fs::path> paths = libraries_near(own_program());
   add_unless_there(libraries_near(own_file()), paths);
-#ifdef THAW_ONNXRUNTIME_LIBRARY
-  if (!own_site()) paths.emplace_back(THAW_ONNXRUNTIME_LIBRARY);
-#endif
   paths.emplace_back(kLibrary);
   return paths;
 }

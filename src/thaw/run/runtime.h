@@ -7,7 +7,6 @@
 //
 //   beside the executable and this library, in ../lib and .. of them
 //   in the package onnxruntime, where these lie in a package onnx_thaw beside it
-//   where the build found it, unless these lie in onnx_thaw
 //   where the system's loader looks
 //   where a Python of the environment that these lie in has the package onnxruntime: it is asked once, by look_further()
 #pragma once

@@ -1,0 +1,37 @@
+"""The examples of the guide's page, in its order, on the guide's models."""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import onnx_thaw as thaw
+from conftest import SOURCE
+
+
+def test_the_page_of_the_guide_runs(tmp_path, monkeypatch):
+    page = (SOURCE / "docs" / "guide" / "python.md").read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    assert len(blocks) >= 2
+    folder = tmp_path / "example"
+    subprocess.run([sys.executable, SOURCE / "tools" / "example.py", folder], check=True, capture_output=True, timeout=300)
+    monkeypatch.chdir(folder)
+    names = {"np": np}
+    for block in blocks:
+        exec(compile(block, "docs/guide/python.md", "exec"), names)
+    assert names["fixed"].accepted and Path("detector_fixed.onnx").exists()
+    assert names["outputs"]["y"].shape == (2, 5, 64)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_command_is_that_of_the_package():
+    program = Path(sys.executable).with_name("thaw")
+    for call in ([program], [sys.executable, "-m", "onnx_thaw"]):
+        done = subprocess.run([*call, "--version"], capture_output=True, text=True, timeout=60, check=True)
+        assert thaw.__version__ in done.stdout
+    linked = Path("linked")
+    linked.symlink_to(program)
+    done = subprocess.run([linked.absolute(), "--version"], capture_output=True, text=True, timeout=60, check=True)
+    assert thaw.__version__ in done.stdout
+    linked.unlink()
