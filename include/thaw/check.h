@@ -94,9 +94,10 @@ THAW_API CheckReport check(const Model& model, const CheckOptions& options = {})
 THAW_API std::string to_json(const CheckReport& report);
 THAW_API std::string to_text(const CheckReport& report, const TextOptions& how = {});
 THAW_API std::string to_html(const CheckReport& report);
-// A SARIF 2.1.0 log; and GitHub Actions annotations (`::error file=…`).
+// A SARIF 2.1.0 log; GitHub Actions annotations (`::error file=…`); and a GitLab Code Quality report.
 THAW_API std::string to_sarif(const CheckReport& report);
 THAW_API std::string to_github(const CheckReport& report);
+THAW_API std::string to_gitlab(const CheckReport& report);
 
 // Settings from a file. Every report states them, so that no finding is suppressed silently.
 struct CheckSettings {
@@ -121,6 +122,7 @@ THAW_API std::string to_text(std::span<const CheckedFile> files, const TextOptio
 THAW_API std::string to_html(std::span<const CheckedFile> files);
 THAW_API std::string to_sarif(std::span<const CheckedFile> files);
 THAW_API std::string to_github(std::span<const CheckedFile> files);
+THAW_API std::string to_gitlab(std::span<const CheckedFile> files);
 
 // The rules as JSON, and as a table; one rule as JSON, and as a page of text.
 THAW_API std::string to_json(std::span<const RuleInfo> rules);

@@ -79,6 +79,8 @@ int check_models(const CheckArguments& arguments) {
     write_output(to_sarif(checked));
   else if (arguments.format == Format::kGithub)
     write_output(to_github(checked));
+  else if (arguments.format == Format::kGitlab)
+    write_output(to_gitlab(checked));
   else
     print(checked, arguments.format, arguments.all);
   return code;

@@ -18,7 +18,7 @@ void set_output_mode(OutputMode mode);
 // Prints what kQuiet kept back, where the exit code says that there is something to see.
 void end_output(int exit_code);
 
-enum class Format : uint8_t { kText, kJson, kSarif, kGithub };
+enum class Format : uint8_t { kText, kJson, kSarif, kGithub, kGitlab };
 
 // How text is printed here: in colour where stdout has it.
 TextOptions text_options(bool all = false);

@@ -19,7 +19,9 @@ namespace thaw::cli {
 void add_format(Options& options, Format& format, bool with_findings) {
   options.heading("Report");
   std::vector<std::pair<std::string_view, Format>> formats = {{"text", Format::kText}, {"json", Format::kJson}};
-  if (with_findings) formats.insert(formats.end(), {{"sarif", Format::kSarif}, {"github", Format::kGithub}});
+  if (with_findings)
+    formats.insert(formats.end(),
+                   {{"sarif", Format::kSarif}, {"github", Format::kGithub}, {"gitlab", Format::kGitlab}});
   options.choice<Format>("--format", format, std::move(formats), "what to print (text)");
 }
 

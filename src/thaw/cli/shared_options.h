@@ -19,7 +19,7 @@
 
 namespace thaw::cli {
 
-// --format text|json; and sarif and github for verbs with findings.
+// --format text|json; and sarif, github and gitlab for verbs with findings.
 void add_format(Options& options, Format& format, bool with_findings = false);
 
 // A model file, as a required argument.

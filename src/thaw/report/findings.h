@@ -1,4 +1,5 @@
-// Prints findings: as text for people, as JSON, as SARIF 2.1.0 for code-scanning tools, and for GitHub's actions.
+// Prints findings: as text for people, as JSON, as SARIF 2.1.0 for code-scanning tools, and for GitHub's actions; gitlab.cc has
+// GitLab's Code Quality.
 //
 // All of them print every finding they are given, the worst first and otherwise in the order given; text may be cut to a
 // number of findings per rule, and says so.

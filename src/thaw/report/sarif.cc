@@ -1,13 +1,13 @@
 // SARIF 2.1.0 (OASIS): one run, one artifact (the model), one result a finding.
 //
-// A model is no text, so a result has no line: its place is a logical location, the node. Fingerprints keep a finding
-// the same from one run to the next: they cover the rule and the place, not the wording.
+// A model is no text, so a result has no line: its place is a logical location, the node.
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "thaw/check.h"
 #include "thaw/report/findings.h"
+#include "thaw/report/fingerprints.h"
 #include "thaw/report/members.h"
 #include "thaw/report/printable.h"
 #include "thaw/version.h"
@@ -25,20 +25,6 @@ std::string uri_of(std::string_view path) {
     uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   return uri;
-}
-
-uint64_t fnv1a(std::string_view text, uint64_t hash = 0xcbf29ce484222325u) {
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
-
-std::string fingerprint(const Finding& finding, std::unordered_map<uint64_t, int>& seen) {
-  uint64_t hash = fnv1a(finding.code);
-  for (const std::string* part :
-       {&finding.where.graph, &finding.where.node, &finding.where.op, &finding.where.tensor}) {
-    hash = fnv1a(*part, fnv1a("/", hash));
-  }
-  return fmt::format("{:016x}:{}", hash, ++seen[hash]);  // the second finding of a rule at one place is its second
 }
 
 std::string qualified_name(const Location& location) {
@@ -128,7 +114,7 @@ struct Result {
 };
 
 void write_result(JsonWriter& json, const Result& result, const Artifact& artifact, const CheckSettings& settings,
-                  bool any_suppressed, std::unordered_map<uint64_t, int>& seen) {
+                  bool any_suppressed, Fingerprints& fingerprints) {
   const Finding& finding = result.finding;
   json.begin_object();
   json.member("ruleId", finding.code);
@@ -158,7 +144,7 @@ void write_result(JsonWriter& json, const Result& result, const Artifact& artifa
   }
   if (any_suppressed) write_suppressions(json, settings, result.is_suppressed);
   json.member_object("partialFingerprints", kLine);
-  json.member("thawPlace/v1", fingerprint(finding, seen));
+  json.member("thawPlace/v1", fingerprints.next(hash_place(finding)));
   json.end_object();
   json.end_object();
 }
@@ -226,14 +212,14 @@ std::string findings_sarif(std::span<const CheckedModel> models, const CheckSett
   json.member_array("results");
   for (size_t k = 0; k < models.size(); ++k) {
     const Artifact artifact{uri_of(models[k].path), k};
-    std::unordered_map<uint64_t, int> seen;
+    Fingerprints fingerprints;
     for (const std::vector<Finding>* findings : {&models[k].findings, &models[k].suppressed})
       for (const size_t i : by_severity(*findings)) {
         const Finding& finding = (*findings)[i];
         const Result result{.finding = finding,
                             .rule = rule_index.at(finding.code),
                             .is_suppressed = findings == &models[k].suppressed};
-        write_result(json, result, artifact, settings, any_suppressed, seen);
+        write_result(json, result, artifact, settings, any_suppressed, fingerprints);
       }
   }
   json.end_array();
