@@ -130,7 +130,8 @@ THAW_API SensitivityReport sensitivity(const Model& model, const SensitivityOpti
                                        const std::filesystem::path& folder = {});
 
 // Merges the shards of one run. Throws thaw::Error (kInvalidArgument) where their keys differ, where two measured the same unit with
-// different results, and where a unit is missing. The second function reads the reports from folders and writes to one.
+// different results, and where a unit is missing. The second function reads the reports from folders and writes to one, unless
+// that is empty.
 THAW_API SensitivityReport merge(const std::vector<SensitivityReport>& shards);
 THAW_API SensitivityReport merge_reports(const std::vector<std::filesystem::path>& folders,
                                          const std::filesystem::path& folder);

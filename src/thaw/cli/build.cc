@@ -74,6 +74,7 @@ Action define_build(Options& options) {
       "weights and activations in this type, or matrices in int4 or int8 blocks (f32)");
   add_blocks(options, arguments->build.blocks, false);
   add_output(options, arguments->output.path, kBuiltName, "FOLDER");
+  options.always_writes();
   add_rename(options, arguments->output);
   options.heading("Check");
   options.flag("--no-check", arguments->no_check, "load only small parts in ONNX Runtime");

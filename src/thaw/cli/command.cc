@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "thaw/cli/confined_call.h"
 #include "thaw/cli/help.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/overtime.h"
@@ -139,6 +140,7 @@ int run_verb(const Verb& verb, int argc, char** argv) {
     write_help(parsed == Options::Parsed::kHelp ? help_of(verb, *options) : short_help_of(verb, *options));
     return kFine;
   }
+  require_paths_inside(*options);
   const std::vector<std::string> format = options->words("--format");
   if (verb.name != "completion" && (format.empty() || format.back() == "text"))
     set_output_mode(common.quiet ? OutputMode::kQuiet : OutputMode::kText);
@@ -155,6 +157,7 @@ int run_verb(const Verb& verb, int argc, char** argv) {
 }
 
 int dispatch(int argc, char** argv) {
+  if (const int taken = take_confinement(argc, argv); taken > 0) return dispatch(argc - taken, argv + taken);
   if (argc < 2) {
     std::fputs(help_of_command(given_verbs).c_str(), stderr);
     return kWrong;

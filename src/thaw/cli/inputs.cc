@@ -16,6 +16,7 @@ constexpr std::string_view kInputsName = "inputs.npz";
 struct InputsArguments {
   MediaArguments media;
   std::string output, model;
+  bool dry_run = false;
   Format format = Format::kText;
 };
 
@@ -24,7 +25,7 @@ int make_inputs(const InputsArguments& arguments, const Options& options) {
   how.image_model.model = arguments.model;
   const std::vector<std::filesystem::path> files = arguments.media.paths();
   std::string output = arguments.output;
-  if (output.empty()) {
+  if (output.empty() && !arguments.dry_run) {
     const auto clips = arguments.media.clip_paths();
     const bool has_clip = !clips.empty() && !clips.front().empty();
     if (files.empty() && !has_clip)
@@ -34,7 +35,7 @@ int make_inputs(const InputsArguments& arguments, const Options& options) {
                                                 .next = "name them; of a text alone, give -o too"});
     output = default_path(files.empty() ? clips.front().front().string() : files.front().string(), kInputsName);
   }
-  print(inputs(files, how, output), arguments.format);
+  print(inputs(files, how, arguments.dry_run ? std::string() : output), arguments.format);
   return kFine;
 }
 
@@ -50,6 +51,7 @@ Action define_inputs(Options& options) {
   add_preprocessing(options);
   add_whole_images(options, arguments->media);
   add_output(options, arguments->output, kInputsName);
+  add_dry_run(options, arguments->dry_run);
   add_format(options, arguments->format);
   add_limits(options);
   rename_preprocessing(options);

@@ -69,6 +69,7 @@ Action define_inspect(Options& options) {
   options.value("--sizes", arguments->sizes, "SPEC", "the sizes to inspect the model at: 'height=640,width=480'");
   add_output(options, arguments->output.path, kAnnotatedName);
   options.flag("--annotate", arguments->annotate, "write a copy that declares the shape of every tensor");
+  options.writes({"--annotate"});
   options.exclude("--annotate", "--sizes");
   add_in_place(options, arguments->output);
   add_external(options, arguments->output);

@@ -66,7 +66,7 @@ Action define_lift(Options& options) {
   options.list("--keep-static", arguments->keep_static, "NAME,…", "constants to take unchanged from the first trace");
   add_output(options, arguments->output.path, kLiftedName);
   add_in_place(options, arguments->output);
-  add_dry_run(options, arguments->output);
+  add_dry_run(options, arguments->output.dry_run);
   add_rename(options, arguments->output);
   options.heading("Check");
   options.flag("--no-check", arguments->no_check, "do not compare the result with each trace at its size");

@@ -31,6 +31,8 @@ constexpr thaw::cli::Verb kVerbs[] = {
     {"Run and compare", "verify", "run a model and a reference at several sizes, and compare the outputs",
      thaw::cli::define_verify},
     {"Run and compare", "inputs", "make a model's inputs from images, clips and recordings", thaw::cli::define_inputs},
+    {"Integrate", "mcp", "serve the verbs as tools to assistants, by the Model Context Protocol",
+     thaw::cli::define_mcp},
     {"Shell", "completion", "print a completion script, the man page or the table of options",
      thaw::cli::define_completion},
 };

@@ -76,7 +76,7 @@ Error usage_error(const std::string& verb, const CLI::App& app, const CLI::Parse
   const std::vector<std::string_view> known(names.begin(), names.end());
   std::string what = error.what();
   for (const std::string& word : app.remaining()) {
-    if (word.starts_with("-") && word != "-") {
+    if (word.starts_with("-") && word != "-" && word != "--") {
       const std::string name = word.substr(0, word.find('='));
       what = fmt::format("unknown option '{}'{}", name, did_you_mean(name, known));
       break;
@@ -115,9 +115,19 @@ std::string OptionInfo::names() const {
 std::vector<std::string> OptionInfo::choices() const {
   std::vector<std::string> words;
   if (type.find('|') == std::string::npos) return words;
+  // "N|WxH" are no words: what stands for a value is in capitals.
+  if (std::ranges::any_of(type, [](unsigned char c) { return std::isupper(c) != 0; })) return words;
   std::istringstream stream(type);
   for (std::string word; std::getline(stream, word, '|');) words.push_back(word);
   return words;
+}
+
+std::optional<std::string> OptionInfo::path_in(const std::string& value) const {
+  constexpr std::string_view kNamed = "NAME=";
+  if (is_path() || type == "PATH") return value;
+  if (!type.starts_with(kNamed) || !(type.ends_with("=FILE") || type.ends_with("=PATH"))) return std::nullopt;
+  const size_t equals = value.find('=');
+  return equals == std::string::npos ? value : value.substr(equals + 1);
 }
 
 Options::Options(std::string_view summary, std::string_view verb)
@@ -134,7 +144,7 @@ void Options::argument(const std::string& name, std::string& value, const std::s
 
 void Options::arguments(const std::string& name, std::vector<std::string>& values, const std::string& type,
                         const std::string& help, bool is_required) {
-  app_->add_option(name, values, help)->type_name(type)->required(is_required);
+  declared_[app_->add_option(name, values, help)->type_name(type)->required(is_required)].several = Several::kTexts;
 }
 
 template <typename T>
@@ -151,7 +161,9 @@ void Options::value(const std::string& names, T& value, const std::string& type,
                            std::is_integral_v<Given> ? "whole " : "", within.least, within.most, text));
       value = *number;
     };
-    app_->add_option_function<std::string>(names, take, help)->type_name(type);
+    Declared& declared = declared_[app_->add_option_function<std::string>(names, take, help)->type_name(type)];
+    declared.kind = std::is_integral_v<Given> ? ValueKind::kWhole : ValueKind::kNumber;
+    declared.bounds = within;
   } else {
     app_->add_option(names, value, help)->type_name(type);
   }
@@ -193,22 +205,23 @@ void Options::size(const std::string& names, std::function<void(uint64_t)> take,
     if (!bytes) refuse(fmt::format("{} takes a number of bytes, such as 64mb or 1.5G, not '{}'", names, text));
     take(*bytes);
   };
-  app_->add_option_function<std::string>(names, read, help)->type_name(type);
+  declared_[app_->add_option_function<std::string>(names, read, help)->type_name(type)].kind = ValueKind::kBytes;
 }
 
 void Options::list(const std::string& names, std::vector<std::string>& list, const std::string& type,
                    const std::string& help) {
-  app_->add_option(names, list, help)->type_name(type)->delimiter(',')->allow_extra_args(false);
+  CLI::Option* option = app_->add_option(names, list, help)->type_name(type)->delimiter(',')->allow_extra_args(false);
+  declared_[option].several = Several::kList;
 }
 
 void Options::texts(const std::string& names, std::vector<std::string>& texts, const std::string& type,
                     const std::string& help) {
-  app_->add_option(names, texts, help)->type_name(type)->allow_extra_args(false);
+  declared_[app_->add_option(names, texts, help)->type_name(type)->allow_extra_args(false)].several = Several::kTexts;
 }
 
 void Options::groups(const std::string& names, std::vector<std::vector<std::string>>& groups, const std::string& type,
                      const std::string& help) {
-  app_->add_option(names, groups, help)->type_name(type);
+  declared_[app_->add_option(names, groups, help)->type_name(type)].several = Several::kGroups;
 }
 
 void Options::flag(const std::string& names, bool& value, const std::string& help) {
@@ -237,6 +250,9 @@ void Options::choose(const std::string& name, std::vector<std::string> words, st
 
 void Options::exclude(const std::string& a, const std::string& b) {
   app_->get_option(a)->excludes(app_->get_option(b));
+}
+void Options::writes(const std::vector<std::string>& names) {
+  for (const std::string& name : names) declared_[app_->get_option(name)].writes = true;
 }
 void Options::use(const std::string& sentence) { use_ = sentence; }
 void Options::heading(const std::string& name) { app_->option_defaults()->group(name); }
@@ -315,6 +331,12 @@ std::vector<OptionInfo> Options::all() const {
   for (const CLI::Option* option : std::as_const(*app_).get_options()) {
     OptionInfo& info = infos.emplace_back(info_of(*option));
     info.is_common = std::ranges::any_of(common_, [&](const std::string& name) { return option->check_name(name); });
+    const auto declared = declared_.find(option);
+    if (declared == declared_.end()) continue;
+    info.kind = declared->second.kind;
+    info.several = declared->second.several;
+    info.bounds = declared->second.bounds;
+    info.writes = declared->second.writes;
   }
   return infos;
 }

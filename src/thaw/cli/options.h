@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,7 +21,23 @@ class Option;
 
 namespace thaw::cli {
 
-// What of an option help and completion show.
+// Bounds of a number, both among what it may be.
+struct Bounds {
+  double least, most;
+};
+inline constexpr std::string_view kGeneral = "General";  // the heading of what every verb has
+inline constexpr Bounds kNotNegative{0, 1e18}, kTolerance{0, 1e300};
+
+// What an option takes, and how it may be given several values.
+enum class ValueKind : uint8_t { kText, kWhole, kNumber, kBytes };
+enum class Several : uint8_t {
+  kNo,
+  kList,    // --name A,B or --name A --name B
+  kTexts,   // --name A --name B; arguments without a name
+  kGroups,  // --name A B --name C
+};
+
+// What of an option help, completion and tools of `thaw mcp` show.
 struct OptionInfo {
   std::vector<std::string> short_names, long_names;  // without dashes
   std::string position;                              // the name of an argument that has none: "MODEL"
@@ -29,19 +46,18 @@ struct OptionInfo {
   std::string heading;  // in --help: "Output"
   bool is_required = false, repeats = false;
   bool is_common = false;  // -h shows it
+  ValueKind kind = ValueKind::kText;
+  Several several = Several::kNo;
+  std::optional<Bounds> bounds = {};
+  bool writes = false;  // what it names, or says, is written
 
   bool takes_value() const { return !type.empty(); }
   std::string names() const;                 // "-o, --output"; "MODEL"
   std::vector<std::string> choices() const;  // the words that its value may be; none when it is free
   bool is_path() const { return type == "FILE" || type == "FOLDER"; }
+  // The path in a value: of NAME=FILE what follows the first '='. nullopt where its values name none.
+  std::optional<std::string> path_in(const std::string& value) const;
 };
-
-// Bounds of a number, both among what it may be.
-struct Bounds {
-  double least, most;
-};
-inline constexpr std::string_view kGeneral = "General";  // the heading of what every verb has
-inline constexpr Bounds kNotNegative{0, 1e18}, kTolerance{0, 1e300};
 
 class Options {
  public:
@@ -94,6 +110,11 @@ class Options {
 
   void exclude(const std::string& a, const std::string& b);  // only one of the two may be given
 
+  // Each of these options says what is written, or that something is. A verb with --dry-run writes by itself, any other only where one of
+  // these is given; but for one that always does.
+  void writes(const std::vector<std::string>& names);
+  void always_writes() { always_writes_ = true; }
+
   // What --help shows besides. `use`: when the verb is the one to take, a sentence.
   void use(const std::string& sentence);
   void heading(const std::string& name);        // of the options that are added from here on
@@ -116,6 +137,7 @@ class Options {
   Parsed parse(int argc, char** argv);
 
   std::vector<OptionInfo> all() const;
+  bool does_always_write() const { return always_writes_; }
   std::string use() const { return use_; }
   std::string examples() const;
 
@@ -133,7 +155,17 @@ class Options {
   void choose(const std::string& name, std::vector<std::string> words, std::function<void(size_t)> take,
               const std::string& help);
 
+  // What CLI11 does not know of an option.
+  struct Declared {
+    ValueKind kind = ValueKind::kText;
+    Several several = Several::kNo;
+    std::optional<Bounds> bounds = {};
+    bool writes = false;
+  };
+
   std::string verb_, use_;
+  bool always_writes_ = false;
+  std::map<const CLI::Option*, Declared> declared_;
   std::vector<std::string> common_;
   std::vector<Former> former_;
   std::unique_ptr<CLI::App> app_;

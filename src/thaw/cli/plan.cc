@@ -15,21 +15,27 @@ constexpr std::string_view kPlanName = "plan.json";
 struct PlanArguments {
   std::string report, output, model, data;
   PlanOptions within;
-  bool no_check = false;
+  bool dry_run = false, no_check = false;
   Format format = Format::kText;
 };
 
+// The file of the plan; of a dry run none.
+std::string plan_file(const PlanArguments& arguments) {
+  if (arguments.dry_run) return {};
+  return arguments.output.empty() ? default_path(arguments.report, kPlanName) : arguments.output;
+}
+
 int make_plan(const PlanArguments& arguments, std::vector<std::string> fed) {
   const SensitivityReport report = read_report(arguments.report);
-  const BestPlanOptions how{
-      .within = arguments.within,
-      .model = arguments.model,
-      .data = arguments.data,
-      .preprocessing = std::move(fed),
-      .check = !arguments.no_check,
-      .report = std::filesystem::is_directory(arguments.report) ? arguments.report : std::string()};
-  const PlanReport plan =
-      best_plan(report, how, arguments.output.empty() ? default_path(arguments.report, kPlanName) : arguments.output);
+  const BestPlanOptions how{.within = arguments.within,
+                            .model = arguments.model,
+                            .data = arguments.data,
+                            .preprocessing = std::move(fed),
+                            .check = !arguments.no_check,
+                            .report = !arguments.dry_run && std::filesystem::is_directory(arguments.report)
+                                          ? arguments.report
+                                          : std::string()};
+  const PlanReport plan = best_plan(report, how, plan_file(arguments));
   write_output(arguments.format == Format::kJson ? to_json(plan, report) : to_text(plan, report));
   return plan.accepted() ? kFine : kFindings;
 }
@@ -49,6 +55,7 @@ Action define_plan(Options& options) {
   options.value("--target-sqnr", arguments->within.min_sqnr, "DB",
                 "the smallest plan whose predicted SQNR is at least this many dB", Bounds{-1000, 1000});
   add_output(options, arguments->output, kPlanName);
+  add_dry_run(options, arguments->dry_run);
   options.heading("Check");
   options.flag("--no-check", arguments->no_check, "do not measure the plan");
   options.value("--model", arguments->model, "FILE", "the model (where the report says)");

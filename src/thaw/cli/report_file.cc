@@ -10,6 +10,7 @@ namespace thaw::cli {
 void add_report(Options& options, std::string& path) {
   options.heading("Report");
   options.value("--report", path, "FILE", "write a report: a page (.html) or JSON (.json)");
+  options.writes({"--report"});
 }
 
 ReportFile::ReportFile(const std::string& path, const std::vector<std::string>& others) : path_(path) {

@@ -119,6 +119,7 @@ Action define_run(Options& options) {
   options.heading("Output");
   options.list("--outputs", arguments->run.outputs, "NAME,…", "the outputs to compute (all)");
   options.value("-o,--output", arguments->output, "FILE", "write the outputs: .npz, or .npy for one (not written)");
+  options.writes({"--output"});
   add_session(options, arguments->run.session);
   add_format(options, arguments->format);
   add_limits(options);

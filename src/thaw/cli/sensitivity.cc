@@ -26,7 +26,7 @@ constexpr std::string_view kSensitivityName = "sensitivity";
 struct SensitivityArguments {
   std::string model, output, data, shard;
   std::vector<std::string> reports, to{"int8-blocks"};
-  bool only_in = false, no_optimize = false;
+  bool only_in = false, no_optimize = false, dry_run = false;
   PrecisionOptions precision;
   SensitivityOptions how;
   Format format = Format::kText;
@@ -68,12 +68,14 @@ void read_shard(const std::string& text, SensitivityOptions& how) {
 
 int finish(const SensitivityReport& report, const SensitivityArguments& arguments, const std::string& output) {
   print(report, arguments.format);
-  if (arguments.format == Format::kText) write_output(fmt::format("wrote {}\n", report::printable(output)));
+  if (arguments.format == Format::kText && !output.empty())
+    write_output(fmt::format("wrote {}\n", report::printable(output)));
   return report.accepted() ? kFine : kFindings;
 }
 
-// Where none is named; --resume goes on in the one that is there.
+// Where none is named; --resume goes on in the one that is there. Of a dry run none.
 std::string folder_of_report(const SensitivityArguments& arguments) {
+  if (arguments.dry_run) return {};
   if (!arguments.output.empty()) return arguments.output;
   if (!arguments.how.resume)
     return default_path(arguments.model, kSensitivityName, "name another with -o, or go on in it with --resume");
@@ -156,6 +158,7 @@ Action define_sensitivity(Options& options) {
   add_blocks(options, arguments->precision.blocks, true);
   add_preprocessing(options);
   add_output(options, arguments->output, kSensitivityName, "FOLDER");
+  add_dry_run(options, arguments->dry_run);
   add_format(options, arguments->format);
   add_limits(options);
   rename_preprocessing(options);
@@ -167,11 +170,11 @@ Action define_sensitivity(Options& options) {
       "thaw sensitivity merge shard1/ shard2/ shard3/ shard4/ -o report/");
   return [arguments, &options] {
     if (arguments->model != kMerge) return measure_model(*arguments, given_preprocessing(options));
-    if (arguments->output.empty())
+    if (arguments->output.empty() && !arguments->dry_run)
       throw Error(ErrorCode::kInvalidArgument,
                   {"no folder for the merged report is given", "thaw sensitivity merge", "-o FOLDER", "name it"});
-    return finish(merge_reports({arguments->reports.begin(), arguments->reports.end()}, arguments->output), *arguments,
-                  arguments->output);
+    const std::string output = arguments->dry_run ? std::string() : arguments->output;
+    return finish(merge_reports({arguments->reports.begin(), arguments->reports.end()}, output), *arguments, output);
   };
 }
 

@@ -74,14 +74,14 @@ void add_output(Options& options, std::string& path, std::string_view ending, co
   options.heading("Output");
   const std::string help = what == "FOLDER" ? "the folder to write" : "the file to write";
   options.value("-o,--output", path, what, fmt::format("{} (NAME.{} beside the input)", help, ending));
+  options.writes({"--output"});
 }
 
-void add_dry_run(Options& options, OutputArguments& output) {
-  options.flag("--dry-run", output.dry_run, "do all but write");
-}
+void add_dry_run(Options& options, bool& dry_run) { options.flag("--dry-run", dry_run, "do all but write"); }
 
 void add_in_place(Options& options, OutputArguments& output) {
   options.flag("--in-place", output.in_place, "replace the input");
+  options.writes({"--in-place"});
 }
 
 void add_external(Options& options, OutputArguments& output) {
@@ -99,7 +99,7 @@ void add_rename(Options& options, OutputArguments& output) {
 void add_model_output(Options& options, OutputArguments& output, std::string_view ending) {
   add_output(options, output.path, ending);
   add_in_place(options, output);
-  add_dry_run(options, output);
+  add_dry_run(options, output.dry_run);
   add_external(options, output);
   add_rename(options, output);
 }

@@ -48,7 +48,7 @@ std::string default_path(const std::string& input, std::string_view ending,
 
 // -o, with what it is by default ("fixed.onnx"); and what most verbs have besides.
 void add_output(Options& options, std::string& path, std::string_view ending, const std::string& what = "FILE");
-void add_dry_run(Options& options, OutputArguments& output);
+void add_dry_run(Options& options, bool& dry_run);
 void add_in_place(Options& options, OutputArguments& output);
 void add_external(Options& options, OutputArguments& output);
 void add_rename(Options& options, OutputArguments& output);

@@ -77,7 +77,8 @@ Action define_split(Options& options) {
   options.heading("Output");
   options.value("-o,--output", arguments->output.path, "PATH",
                 "the folder to write, with --outputs the file (NAME.split, NAME.split.onnx beside the input)");
-  add_dry_run(options, arguments->output);
+  options.writes({"--output"});
+  add_dry_run(options, arguments->output.dry_run);
   add_external(options, arguments->output);
   add_rename(options, arguments->output);
   add_check(options, arguments->no_check, arguments->feeds);

@@ -53,6 +53,7 @@ Action define_inputs(Options& options);
 Action define_diff(Options& options);
 Action define_check(Options& options);
 Action define_completion(Options& options);
+Action define_mcp(Options& options);
 Action define_rule(Options& options);
 Action define_batch(Options& options);
 Action define_fix(Options& options);

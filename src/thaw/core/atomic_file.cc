@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "thaw/core/confined.h"
 #include "thaw/core/error.h"
 #include "thaw/core/folder_of.h"
 #include "thaw/core/hold_signals.h"
@@ -46,6 +47,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, Existing existing) : p
   const std::string name = path.filename().string();
   folder_ = UniqueFd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder_) fail("its folder cannot be opened");
+  require_may_write(folder_.get(), path_);
   mode_t mode = 0666;
   bool replaces = false;
   struct stat info{};
@@ -342,6 +344,7 @@ void write_whole(const std::filesystem::path& path, std::string_view text) {
 }
 
 void make_folder(const std::filesystem::path& folder) {
+  require_may_write(folder);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (!error) return;

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "thaw/core/confined.h"
 #include "thaw/core/error.h"
 #include "thaw/core/file_state.h"
 #include "thaw/core/read_files.h"
@@ -55,6 +56,7 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
 }
 
 std::shared_ptr<const MappedFile> MappedFile::map(UniqueFd fd, std::string name) {
+  require_inside(fd.get(), name);
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) {
     throw Error(ErrorCode::kCannotRead,

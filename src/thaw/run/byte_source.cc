@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "thaw/core/confined.h"
 #include "thaw/core/error.h"
 #include "thaw/core/read_files.h"
 
@@ -30,6 +31,7 @@ FileSource::FileSource(const std::filesystem::path& path) : name_(path.string())
     throw Error(ErrorCode::kCannotRead,
                 {.what = "is not a regular file", .where = name_, .expected = "a .npy or .npz file"});
   }
+  require_inside(fileno(file_.get()), path);
   ReadFiles::note(fileno(file_.get()), path);
   size_ = static_cast<uint64_t>(status.st_size);
 }

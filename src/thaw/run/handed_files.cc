@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "thaw/core/confined.h"
 #include "thaw/core/error.h"
 #include "thaw/ir/data/external_data.h"
 #include "thaw/run/message.h"
@@ -63,6 +64,7 @@ UniqueFd HandedFiles::open(const Message& wanted) const {
     if (found->second < files_.size()) {
       // Not waiting for a pipe's writer, should one stand there by now.
       file = UniqueFd(::open(files_[found->second].c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+      if (file) require_inside(file.get(), files_[found->second]);
     } else {
       const std::filesystem::path& path = data_[found->second - files_.size()];
       file = ir::open_below(data_folder_, path.lexically_relative(data_folder_.lexically_normal()).string(), {});

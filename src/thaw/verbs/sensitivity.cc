@@ -82,7 +82,7 @@ SensitivityReport merge_reports(const std::vector<std::filesystem::path>& folder
     names.push_back(shard.string());
   }
   SensitivityReport report = measuring::merge(shards, names);
-  write_report(report, folder);
+  if (!folder.empty()) write_report(report, folder);
   return report;
 }
 
