@@ -1,4 +1,5 @@
 """`thaw mcp` speaks JSON-RPC 2.0 as the Model Context Protocol has it: what is wrong is answered by an error, and the next message as if nothing was."""
+import itertools
 import json
 import os
 import re
@@ -8,10 +9,11 @@ import time
 import onnx
 import onnx.parser
 import pytest
+from onnx import helper
 
 from conftest import SOURCE
 from mcp_client import CAPABILITIES, VERSION, Server, meta
-from run_limits_test import endless
+from run_limits_test import F, endless, model, value
 
 SOUND = """<ir_version: 9, opset_import: ["" : 17]>
 net (float[n,4] x) => (float[n,4] y) { y = Relu(x) }"""
@@ -212,6 +214,16 @@ def test_the_calls_end_with_the_server(thaw, folder, how):
         while is_there(child) and time.monotonic() - begun < 20:
             time.sleep(0.05)
         assert not is_there(child) and time.monotonic() - begun < 10
+
+
+def test_a_result_that_is_too_long_is_an_error(thaw, folder):
+    long = "x" * 1000
+    names = [f"{long}{i}" for i in range(40_000)]
+    nodes = [helper.make_node("Relu", [before], [after]) for before, after in itertools.pairwise(["x", *names])]
+    onnx.save(model(nodes, [value("x", F, ["n"])], [value(names[-1], F, ["n"])]), folder / "long.onnx")
+    with Server(thaw, cwd=folder) as server:
+        assert "prints more than" in server.error("inspect", model="long.onnx", tensors=True)
+        assert server.report("inspect", model="long.onnx", only="none")["nodes"] == 40_000
 
 
 def test_a_last_message_without_a_line_end_counts(server):

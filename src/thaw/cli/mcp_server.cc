@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -17,11 +14,12 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "thaw/cli/confined_call.h"
+#include "thaw/cli/mcp_result.h"
 #include "thaw/cli/mcp_tools.h"
+#include "thaw/cli/message_lines.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/verb.h"
 #include "thaw/cli/verb_process.h"
@@ -48,7 +46,7 @@ constexpr std::string_view kCapabilitiesKey = "io.modelcontextprotocol/clientCap
 constexpr std::string_view kServerKey = "io.modelcontextprotocol/serverInfo";
 constexpr int64_t kListStays = 3'600'000;  // milliseconds; it stays as long as the process
 
-constexpr size_t kLongestLine = size_t{4} << 20, kMostWaiting = 64;
+constexpr size_t kMostWaiting = 64;
 
 // Errors of JSON-RPC, and the one of the protocol.
 enum RpcCode : int {
@@ -109,52 +107,6 @@ void write_text_content(JsonWriter& json, std::string_view text) {
   json.end_object();
 }
 
-// What a verb printed as JSON, on one line: its line breaks stand between values, as those in texts are escaped. Empty where it is no
-// object.
-std::string object_on_a_line(std::string_view printed) {
-  const size_t begin = printed.find_first_not_of(" \n");
-  if (begin == std::string_view::npos || printed[begin] != '{' || !Json::accept(printed)) return {};
-  std::string line;
-  bool begins = true;
-  for (const char c : printed) {
-    begins = c == '\n' || (begins && c == ' ');
-    if (!begins) line += c;
-  }
-  return line;
-}
-
-// What came of a call, for the one who made it.
-struct ToolResult {
-  std::vector<std::string> texts;
-  std::string object = {};  // JSON; empty: none
-  bool is_error = false;
-};
-
-ToolResult failed_result(std::string sentence) { return {.texts = {std::move(sentence)}, .is_error = true}; }
-
-std::string without_end(std::string text) {
-  while (text.ends_with('\n')) text.pop_back();
-  return text;
-}
-
-// `status`: of waitpid.
-ToolResult result_of(const VerbProcess& process, int status, const Verb& verb) {
-  if (process.has_printed_too_much())
-    return failed_result(fmt::format("thaw {}: prints more than a client can take; ask for less", verb.name));
-  const std::string errors = without_end(process.errors());
-  if (!WIFEXITED(status))
-    return failed_result(fmt::format("thaw {}: the call ended by signal {} ({}){}{}", verb.name, WTERMSIG(status),
-                                     ::strsignal(WTERMSIG(status)), errors.empty() ? "" : ": ", errors));
-  ToolResult result{.texts = {}, .object = object_on_a_line(process.output())};
-  result.is_error = WEXITSTATUS(status) > kFindings || result.object.empty();
-  // Of an error the sentence comes first; else what was printed, then warnings.
-  if (!result.object.empty() && !result.is_error) result.texts.push_back(result.object);
-  if (!errors.empty()) result.texts.push_back(errors);
-  if (result.texts.empty())
-    result.texts.push_back(fmt::format("thaw {}: exit code {} without a word", verb.name, WEXITSTATUS(status)));
-  return result;
-}
-
 // Where a request says its version itself.
 const Json* find_meta(const Json& params) {
   const auto meta = params.find(kMeta);
@@ -163,10 +115,13 @@ const Json* find_meta(const Json& params) {
 
 class McpServer {
  public:
-  explicit McpServer(const McpOptions& options) : options_(options), tools_(mcp_tools(options.confinement.may_write)) {}
+  explicit McpServer(const McpOptions& options)
+      : options_(options),
+        tools_(mcp_tools(options.confinement.may_write)),
+        input_(STDIN_FILENO, [this](const std::string& line) { take(line); }, [this] { refuse_long_message(); }) {}
 
   void serve() {
-    while (!is_at_end_) {
+    while (!input_.is_at_end()) {
       wait();
       look_at_call();
     }
@@ -202,38 +157,7 @@ class McpServer {
       constexpr int kTick = 50, kTickAtEnd = 5;  // milliseconds
       most = is_open ? kTick : kTickAtEnd;
     }
-    if (::poll(watched.data(), watched.size(), most) > 0 && watched.front().revents != 0) read_input();
-  }
-
-  void read_input() {
-    std::array<char, size_t{64} << 10> buffer;
-    const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    is_at_end_ = got <= 0;
-    std::string_view text(buffer.data(), got > 0 ? static_cast<size_t>(got) : 0);
-    for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
-      add_to_line(text.substr(0, end));
-      end_line();
-      text.remove_prefix(end + 1);
-    }
-    add_to_line(text);
-    if (is_at_end_) end_line();
-  }
-
-  void add_to_line(std::string_view text) {
-    if (is_too_long_ || line_.size() + text.size() > kLongestLine) {
-      is_too_long_ = true;
-      line_.clear();
-    } else {
-      line_ += text;
-    }
-  }
-
-  void end_line() {
-    const std::string line = std::exchange(line_, {});
-    if (std::exchange(is_too_long_, false))
-      return refuse("null", {kInvalidRequest, fmt::format("a message is longer than {} MiB", kLongestLine >> 20)});
-    if (line.find_first_not_of(" \t\r") != std::string::npos) take(line);
+    if (::poll(watched.data(), watched.size(), most) > 0 && watched.front().revents != 0) input_.read();
   }
 
   void send(const std::string& message) { write_output(message); }
@@ -251,6 +175,10 @@ class McpServer {
       }
       json.end_object();
     }));
+  }
+
+  void refuse_long_message() {
+    refuse("null", {kInvalidRequest, fmt::format("a message is longer than {} MiB", MessageLines::kLongest >> 20)});
   }
 
   void answer(const Request& request, const Members& members) {
@@ -480,8 +408,8 @@ class McpServer {
 
   const McpOptions& options_;
   std::vector<const Verb*> tools_;
-  bool is_initialized_ = false, is_at_end_ = false, is_too_long_ = false;
-  std::string line_;
+  MessageLines input_;
+  bool is_initialized_ = false;
   std::deque<Call> waiting_;
   std::unique_ptr<RunningCall> running_;
 };
