@@ -119,6 +119,17 @@ def test_what_a_folder_holds_is_judged_too(thaw, place):
         assert OUTSIDE in server.error("check", model=["tower.onnx"])
 
 
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json"])
+def test_a_checkpoint_of_links_is_judged_too(thaw, place, name):
+    """Also where it is the process of ONNX Runtime that reads the file."""
+    prompt = {"file": ["photo.jpg"], "for": "checkpoint", "text": "<|vision_start|><|image_pad|><|vision_end|>hi"}
+    with Server(thaw, "--root", place / "root") as server:
+        assert {"input_ids", "pixel_values"} <= {one["name"] for one in server.report("inputs", **prompt)["arrays"]}
+        (place / "root" / "checkpoint" / name).unlink()
+        (place / "root" / "checkpoint" / name).symlink_to(place / "outside" / "checkpoint" / name)
+        assert f"checkpoint/{name}: {OUTSIDE}" in server.error("inputs", **prompt)
+
+
 def test_what_a_report_names_is_judged_too(thaw, place):
     thaw("sensitivity", place / "outside" / "tower.onnx", "--data", place / "root" / "samples", "--to", "int8-blocks", "-o", place / "root" / "report", code=0)
     before = state(place)

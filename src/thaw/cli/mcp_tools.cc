@@ -19,7 +19,6 @@ namespace {
 
 using Json = nlohmann::json;
 using report::JsonWriter;
-using report::kLine;
 
 constexpr std::string_view kDryRun = "dry-run", kFormat = "format";
 // What the server decides: the form of what is printed, and that models of strangers run in the sandbox.

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "thaw/core/atomic_file.h"
+#include "thaw/core/confined.h"
 #include "thaw/core/error.h"
 #include "thaw/core/json_file.h"
 #include "thaw/core/mapped_file.h"
@@ -70,7 +71,10 @@ bool has_own_template(const fs::path& checkpoint) {
 class Tokenizer::LinkedFolder {
  public:
   explicit LinkedFolder(const fs::path& checkpoint) : scratch_(cleared_temporary_folder()) {
-    for (const char* file : kTokenizerFiles) fs::create_symlink(fs::absolute(checkpoint / file), path() / file);
+    for (const char* file : kTokenizerFiles) {
+      require_inside(checkpoint / file);  // it is another process that opens it
+      fs::create_symlink(fs::absolute(checkpoint / file), path() / file);
+    }
     AtomicFile config(path() / "genai_config.json");
     config.write(
         R"({"model": {"type": "qwen2", "context_length": 1, "vocab_size": 1, "bos_token_id": 0, "eos_token_id": 0,)"
