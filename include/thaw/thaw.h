@@ -17,6 +17,7 @@
 //   sensitivity, plan   error by node and precision; mixed-precision plans
 //   verify    comparison with a reference, at several sizes
 //   Session   runs a model
+//   Size      dims as expressions: arithmetic, values, proofs
 //   Limits    limits on memory and time
 //
 // Functions are thread-safe for different models. Errors are thrown as thaw::Error.
@@ -28,6 +29,7 @@
 #include "thaw/check.h"
 #include "thaw/convert.h"
 #include "thaw/diff.h"
+#include "thaw/dims.h"
 #include "thaw/error.h"
 #include "thaw/finding.h"
 #include "thaw/fix.h"

@@ -38,6 +38,13 @@ Array from_python(nb::handle object) {
   return array;
 }
 
+std::optional<std::vector<std::optional<Size>>> to_sizes(const std::optional<std::vector<std::string>>& dims) {
+  if (!dims) return std::nullopt;
+  std::vector<std::optional<Size>> sizes;
+  for (const std::string& dim : *dims) sizes.push_back(dim == "?" ? std::nullopt : std::optional(Size::parse(dim)));
+  return sizes;
+}
+
 nb::str to_repr(nb::handle object) {
   return nb::str(nb::module_::import_("onnx_thaw._notebook").attr("text_of")(object));
 }

@@ -20,6 +20,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "thaw/array.h"
+#include "thaw/dims.h"
 
 namespace thaw::python {
 
@@ -30,6 +31,9 @@ nb::object to_numpy(Array&& array);
 
 // The elements of what NumPy makes an array of, or of what has __dlpack__: copied once. Throws a Python exception for other objects.
 Array from_python(nb::handle object);
+
+// The dims of a tensor as `inspect` prints them; what is "?" there is None.
+std::optional<std::vector<std::optional<Size>>> to_sizes(const std::optional<std::vector<std::string>>& dims);
 
 // "Finding(code='THAW003', …)": of the fields that the class lists.
 nb::str to_repr(nb::handle object);

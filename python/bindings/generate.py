@@ -19,6 +19,9 @@ LEFT_OUT = {"Array", "Model", "Session", "Error", "ErrorParts", "DiffPairs", "Ch
 RESULTS = {"FixReport": "FixResult", "FixReferenceReport": "FixReferenceResult", "BatchReport": "BatchResult",
            "OptimizeReport": "OptimizeResult", "ConvertReport": "ConvertResult", "PinReport": "PinResult",
            "LiftReport": "LiftResult", "Annotation": "AnnotateResult"}
+# Beyond the fields.
+EXTRA = {"TensorInfo": """      .def_prop_ro("sizes", [](const TensorInfo& self) { return to_sizes(self.dims); },
+                   "The dims as expressions; None for one that is unknown, and for an unknown rank.")"""}
 # A model's path; `model` is the model itself in Python.
 RENAMED = {"model": "model_path"}
 
@@ -216,6 +219,8 @@ def write_struct(struct, writers, texts_with_options):
         lines.append(f'      .def("to_html", [](const {struct.name}& self) {{ return to_html(self); }}, '
                      f'"The page that the command writes with --report, one file that needs no network.")')
         lines.append(f'      .def("_repr_html_", [](const {struct.name}& self) {{ return to_notebook(to_html(self)); }})')
+    if struct.name in EXTRA:
+        lines.append(EXTRA[struct.name])
     names += [each.name for each in struct.properties]
     listed = ", ".join(f'"{name}"' for name in names)
     lines.append(f'      .attr("_fields") = nb::make_tuple({listed})')

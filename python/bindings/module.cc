@@ -1,5 +1,6 @@
 // onnx_thaw._thaw: the library as it is. What users call is in the Python files of the package.
 #include <filesystem>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,6 +78,54 @@ void bind_model_class(nb::module_& m) {
           },
           nb::arg("path"), nb::arg("options") = SaveOptions(),
           "Writes the model whole or not at all; returns the files.");
+}
+
+void bind_dim(nb::module_& m) {
+  using Values = std::map<std::string, int64_t>;
+  nb::class_<Size>(
+      m, "Dim",
+      "A size as an expression of symbols, in normal form: two that are equal for all values are `==`. Division rounds "
+      "toward minus infinity.")
+      .def(
+          "__init__", [](Size* self, const std::string& text) { new (self) Size(Size::parse(text)); }, nb::arg("text"),
+          "From text as the command prints it: \"2*floor(height/14)\".")
+      .def(nb::init<int64_t>(), nb::arg("value"))
+      .def("__str__", &Size::text)
+      .def("__repr__", [](const Size& self) { return "Dim('" + self.text() + "')"; })
+      .def("__hash__", [](const Size& self) { return static_cast<int64_t>(std::hash<std::string>()(self.text())); })
+      .def(
+          "__eq__", [](const Size& self, const Size& other) { return self == other; }, nb::is_operator())
+      .def(
+          "__eq__", [](const Size& self, int64_t other) { return self == Size(other); }, nb::is_operator())
+      .def(
+          "__add__", [](const Size& a, const Size& b) { return a + b; }, nb::is_operator())
+      .def(
+          "__radd__", [](const Size& a, int64_t b) { return Size(b) + a; }, nb::is_operator())
+      .def(
+          "__sub__", [](const Size& a, const Size& b) { return a - b; }, nb::is_operator())
+      .def(
+          "__rsub__", [](const Size& a, int64_t b) { return Size(b) - a; }, nb::is_operator())
+      .def(
+          "__mul__", [](const Size& a, const Size& b) { return a * b; }, nb::is_operator())
+      .def(
+          "__rmul__", [](const Size& a, int64_t b) { return Size(b) * a; }, nb::is_operator())
+      .def(
+          "__floordiv__", [](const Size& a, const Size& b) { return floor_div(a, b); }, nb::is_operator())
+      .def(
+          "__rfloordiv__", [](const Size& a, int64_t b) { return floor_div(Size(b), a); }, nb::is_operator())
+      .def(
+          "__mod__", [](const Size& a, const Size& b) { return remainder(a, b); }, nb::is_operator())
+      .def("__neg__", [](const Size& a) { return Size(0) - a; })
+      .def_prop_ro("symbols", &Size::symbols, "Names of the symbols.")
+      .def_prop_ro("value", &Size::constant, "The number; None where it has symbols.")
+      .def(
+          "evaluate",
+          [](const Size& self, const Values& values) { return self.evaluate({values.begin(), values.end()}); },
+          nb::arg("values"),
+          "The number at these values of the symbols; None where one is missing, or at a division by 0.")
+      .def("subs", &Size::substitute, nb::arg("replacements"),
+           "With symbols replaced by expressions; the others stay.");
+  nb::implicitly_convertible<int64_t, Size>();
 }
 
 void bind_session(nb::module_& m) {
@@ -251,6 +300,7 @@ void bind_verbs(nb::module_& m) {
   m.def(
       "verify", [](const VerifyOptions& options) { return interruptible([&] { return verify(options); }); },
       nb::arg("options"));
+  m.def("prove", &prove, nb::arg("statement"));
   m.def("set_onnxruntime", &set_onnxruntime, nb::arg("path"));
   m.def("set_limits", &set_limits, nb::arg("limits"));
   m.def("limits", &limits);
@@ -289,6 +339,7 @@ void bind_lift_and_split(nb::module_& m) {
 NB_MODULE(_thaw, m) {
   m.def("version", [] { return std::string(kVersion); });
   bind_errors(m);
+  bind_dim(m);
   bind_structs(m);
   bind_model_class(m);
   bind_lift_and_split(m);

@@ -28,7 +28,7 @@ from onnx_thaw._errors import (
 )
 from onnx_thaw._models import ModelLike, load
 from onnx_thaw._session import Session
-from onnx_thaw._thaw import Limits, Model, SaveOptions, limits, set_limits
+from onnx_thaw._thaw import Dim, Limits, Model, SaveOptions, limits, set_limits
 from onnx_thaw._verbs import (
     Inspection,
     annotate,
@@ -48,6 +48,7 @@ from onnx_thaw._verbs import (
     optimize_passes,
     pin,
     plan,
+    prove,
     rules,
     run,
     sensitivity,
@@ -61,6 +62,7 @@ __version__: str = _thaw.version()
 __all__ = [
     "CannotRead",
     "CannotWrite",
+    "Dim",
     "Error",
     "Inspection",
     "InternalError",
@@ -97,6 +99,7 @@ __all__ = [
     "optimize_passes",
     "pin",
     "plan",
+    "prove",
     "rules",
     "run",
     "sensitivity",

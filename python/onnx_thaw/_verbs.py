@@ -148,6 +148,22 @@ def check(model: ModelLike, *, sizes: Sizes = "", target: str = "", select: str 
     return _thaw.check(load(model), options)
 
 
+def prove(statement: str) -> _thaw.SizeStatement:
+    """Proves a statement on sizes for all values of its symbols, which are 0 or more.
+
+    Args:
+        statement: Conditions with ==, <=, >=, < or > between expressions, joined by "and"; what is given stands before "=>":
+            "h % 32 == 0 and w <= h => floor(h/8) % 4 == 0".
+
+    Returns:
+        The verdict, with the smallest counterexample that was found.
+
+    Raises:
+        InvalidArgument: the text is no statement.
+    """
+    return _thaw.prove(statement)
+
+
 def rules() -> list[_thaw.RuleInfo]:
     """The rules of `check`, sorted by code."""
     return _thaw.rules()
