@@ -152,7 +152,7 @@ class SizeThawer {
 
   // Of sizes that a constant's 1 may stand for as well, those that were 1: where they stay static, the 1 may be known.
   std::set<std::string> first_to_blame(const FrozenSite& site) const {
-    const std::set<std::string> all = sizes_to_blame(site);
+    std::set<std::string> all = sizes_to_blame(site);
     const auto is_plain = [](const auto& size) { return size.product || size.by_chance; };
     if (is_plain(site) || std::ranges::any_of(site.more, is_plain)) return all;
     std::set<std::string> ones;
@@ -198,7 +198,7 @@ class SizeThawer {
   // A table that repeats its rows for each of what a size counts: they are repeated by that size, or broadcast. The sizes that it
   // does not do so for, where there are such.
   std::set<std::string> repeat_rows(const FrozenSite& site) {
-    const std::set<std::string> sizes = sizes_in(site);
+    std::set<std::string> sizes = sizes_in(site);
     if (!site.constant || !emitter_ || site.locations.empty() || is_doubtful(site)) return sizes;
     std::map<const Node*, Rows> readers;
     std::set<std::string> stuck;

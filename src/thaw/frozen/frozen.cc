@@ -594,7 +594,7 @@ class Analysis {
   std::vector<Source> of_axis_or_dim(SourceTracer& tracer, const NodeMeeting& m, const ir::Value& operand) const {
     const auto ids = dim::symbols_of(m.meeting.expression);
     const bool is_batch = ids.size() == 1 && batches_.contains(ids.front());
-    const std::vector<Source> by_axis =
+    std::vector<Source> by_axis =
         tracer.of_axis(*m.node, operand, m.meeting.element, m.meeting.value, is_batch ? m.meeting.expression : Dim());
     if (!by_axis.empty() && is_batch) return by_axis;
     std::vector<Source> sources = tracer.of_dim(*m.node, operand, m.meeting.value);

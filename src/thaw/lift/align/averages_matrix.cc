@@ -1,5 +1,7 @@
 #include "thaw/lift/align/averages_matrix.h"
 
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -41,9 +43,9 @@ bool is_averages_matrix(const ir::Tensor& tensor, bool turned) {
     const Window window = window_of(cell, cells, side);
     for (int64_t at = 0; at < side; ++at) {
       const float wanted = at >= window.begin && at < window.end ? weight_in(window) : 0.0F;
-      if (std::memcmp(entries + entry_place(cell, cells, at, side, turned) * sizeof(float), &wanted, sizeof(float)) !=
-          0)
-        return false;
+      uint32_t bits = 0;
+      std::memcpy(&bits, entries + entry_place(cell, cells, at, side, turned) * sizeof(float), sizeof(bits));
+      if (bits != std::bit_cast<uint32_t>(wanted)) return false;
     }
   }
   return true;

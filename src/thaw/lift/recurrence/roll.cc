@@ -162,7 +162,7 @@ Rolled roll_recurrences(std::vector<Trace>& traces) {
   const auto has_all = [&](size_t k) {
     return std::ranges::all_of(looks, [&](const auto& look) { return std::ranges::binary_search(look.second, k); });
   };
-  const Rolled none{.left = {"no two traces repeat the same nodes"}};
+  Rolled none{.left = {"no two traces repeat the same nodes"}};
   if (looks.empty()) return same_order(all) ? Rolled() : none;
   Rolled rolled;
   Traces long_enough;

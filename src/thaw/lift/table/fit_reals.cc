@@ -81,8 +81,8 @@ double value_of(const RealFit& fit, size_t k, ir::DataType type) {
 }
 
 std::string written_form(const RealFit& fit) {
-  const std::string n = dim::to_string(fit.size.dim);
-  const bool simple = n.find_first_of(" ") == std::string::npos;
+  std::string n = dim::to_string(fit.size.dim);
+  const bool simple = n.find(' ') == std::string::npos;
   const std::string size = simple ? n : "(" + n + ")";
   switch (fit.form) {
     case RealForm::kWhole:
@@ -179,7 +179,7 @@ class RealSearch {
     if (auto whole = whole_number(wanted)) return whole;
     if (auto more = little_more(wanted)) return more;
     std::optional<RealFit> nearly;
-    const auto attempt = [&](RealFit fit) {
+    const auto attempt = [&](const RealFit& fit) {
       const int off = bits_off(fit, wanted);
       if (off == 1 && !nearly) nearly = fit;
       return off == 0;
@@ -241,7 +241,7 @@ class RealSearch {
     const auto size = whole_number(whole);
     if (!size) return std::nullopt;
     for (const double more : {1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-12}) {
-      const RealFit fit{RealForm::kMore, size->size, {}, more};
+      RealFit fit{RealForm::kMore, size->size, {}, more};
       if (bits_off(fit, wanted) == 0) return fit;
     }
     return std::nullopt;

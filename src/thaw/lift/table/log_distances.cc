@@ -26,7 +26,8 @@ std::optional<double> factor_of(const View& view, double zero, const LogScaling&
   constexpr double kAlike = 1e-5;
   std::optional<double> factor;
   for (const auto& list : view.entries) {
-    const auto middle = static_cast<double>(list.size() / 2);
+    const size_t half = list.size() / 2;
+    const auto middle = static_cast<double>(half);
     const double each = (list.back() - zero) / std::log1p(scaling.of(middle, middle));
     if (!std::isfinite(each) || each == 0) return std::nullopt;
     if (factor && std::abs(each - *factor) > kAlike * std::abs(*factor)) return std::nullopt;

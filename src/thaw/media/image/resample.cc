@@ -39,7 +39,7 @@ struct Taps {
 int bits_of_torch(double largest) {
   constexpr int kMostBits = 22;
   for (int bits = 0; bits < kMostBits; ++bits)
-    if (static_cast<int64_t>(0.5 + largest * static_cast<double>(int64_t{1} << (bits + 1))) >= 1 << 15) return bits;
+    if (0.5 + largest * static_cast<double>(int64_t{1} << (bits + 1)) >= 1 << 15) return bits;
   return kMostBits;
 }
 

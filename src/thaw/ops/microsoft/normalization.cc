@@ -15,7 +15,6 @@
 
 namespace thaw::ops {
 
-using dim::Dim;
 using ir::DataType;
 
 namespace {

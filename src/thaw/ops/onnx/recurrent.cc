@@ -56,7 +56,7 @@ Sizes read_sizes(Context& ctx, int gates, int state_inputs) {
   }
   require_axis(ctx, 2, 3, 1, s.hidden * gates, "gates times hidden_size");
   require_axis(ctx, 3, 2, 0, s.directions, "directions of a recurrent bias");
-  require_axis(ctx, 3, 2, 1, s.hidden * (2 * gates), "both biases of the gates times hidden_size");
+  require_axis(ctx, 3, 2, 1, s.hidden * (int64_t{2} * gates), "both biases of the gates times hidden_size");
   if (state_inputs == 2) {
     require_axis(ctx, 7, 2, 0, s.directions, "directions of the peepholes");
     require_axis(ctx, 7, 2, 1, s.hidden * 3, "three peepholes times hidden_size");

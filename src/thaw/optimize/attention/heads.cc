@@ -210,7 +210,7 @@ Shaped unscaled(const Shaped& x, double& scale, const infer::Inference& facts, c
 
 std::optional<Shaped> unmerged(const Shaped& x, const infer::Inference& facts) {
   const ir::Node* reshape = producer_of(x.value, "Reshape");
-  const auto from = reshape ? shaped(reshape->input(0), facts) : std::nullopt;
+  auto from = reshape ? shaped(reshape->input(0), facts) : std::nullopt;
   if (!from || from->rank() != 4 || x.rank() != 3 || !dim::same(from->dim(2), x.dim(1)) ||
       !dim::same(from->dim(3), x.dim(2)))
     return std::nullopt;

@@ -19,7 +19,7 @@ bool are_alike_but_at(const Shaped& a, const Shaped& b, int axis) {
 std::optional<Shaped> spread_along(const Shaped& x, int axis, const infer::Inference& facts) {
   const ir::Node* node = x.value->producer();
   if (!node || !node->domain().empty() || !node->input(0)) return std::nullopt;
-  const auto from = shaped(node->input(0), facts);
+  auto from = shaped(node->input(0), facts);
   if (!from || !are_alike_but_at(*from, x, axis) || !from->dim(axis).is_constant(1)) return std::nullopt;
   if (node->op_type() == "Expand" || node->op_type() == "Tile") return from;
   if (node->op_type() != "Concat") return std::nullopt;
@@ -56,7 +56,7 @@ std::optional<Shaped> gathered(const Shaped& x, int axis, const infer::Inference
   constexpr int64_t kMostHeads = 1024;
   const ir::Node* gather = producer_of(x.value, "Gather");
   const ir::Tensor* positions = gather ? constant_of(gather->input(1)) : nullptr;
-  const auto from = gather ? shaped(gather->input(0), facts) : std::nullopt;
+  auto from = gather ? shaped(gather->input(0), facts) : std::nullopt;
   const int64_t along = gather ? gather->attribute_int("axis", 0) : 0;
   if (!positions || !from || !are_alike_but_at(*from, x, axis) || (along != axis && along + x.rank() != axis) ||
       !ir::is_integer(positions->data_type) || positions->num_elements() > kMostHeads)
