@@ -194,7 +194,7 @@ class Page {
     for (size_t p = 0; p < report_.uniform_errors.size(); ++p)
       if (!report_.uniform_errors[p].empty())
         json["all"].push_back(point(fmt::format("all {}", name_of(p)),
-                                    report_.weight_bytes - static_cast<uint64_t>(report_.uniform_bytes_saved[p]),
+                                    measuring::bytes_after(report_, report_.uniform_bytes_saved[p]),
                                     report_.uniform_errors[p]));
     const auto add_plan = [&](Json chosen, bool is_measured) {
       chosen["is_measured"] = is_measured;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "thaw/core/saturated.h"
+
 namespace thaw::measuring {
 namespace {
 
@@ -15,7 +17,7 @@ Assignment::Assignment(std::vector<std::vector<Choice>> units) : units_(std::mov
   for (const std::vector<Choice>& choices : units_) {
     int64_t most = 0;
     for (const Choice& choice : choices) most = std::max(most, choice.saved);
-    most_ += most;
+    most_ = saturated_sum(most_, most);
   }
   step_ = std::max<int64_t>(1, most_ / static_cast<int64_t>(kGrid));
   const size_t steps = steps_of(most_);
@@ -46,7 +48,7 @@ Assigned Assignment::at(size_t step) const {
     if (taken == 0) continue;
     const Choice& choice = units_[unit][taken - 1];
     assigned.choices[unit] = taken - 1;
-    assigned.saved += choice.saved;
+    assigned.saved = saturated_sum(assigned.saved, choice.saved);
     assigned.error += choice.error;
     step -= std::min(step, steps_of(choice.saved));
   }
@@ -58,7 +60,7 @@ std::optional<Assigned> Assignment::saving(int64_t bytes) const {
   if (bytes > most_) return std::nullopt;
   // Rounding down may have taken a step from each unit: what saves just enough, as one precision for all does where the limit is
   // its size, stands up to so many steps before the bytes. What stands first has the least error.
-  const auto step = static_cast<size_t>((bytes + step_ - 1) / step_);
+  const auto step = static_cast<size_t>((bytes - 1) / step_ + 1);
   const size_t last = std::min(step, least_.size() - 1);
   for (size_t i = step - std::min(step, units_.size()); i <= last && least_[i] < kNever; ++i) {
     Assigned assigned = at(i);
@@ -71,7 +73,7 @@ std::optional<Assigned> Assignment::saving(int64_t bytes) const {
     for (size_t k = 0; k < choices.size(); ++k)
       if (choices[k].saved > (best ? choices[*best].saved : 0)) best = k;
     if (!best) continue;
-    all.saved += choices[*best].saved;
+    all.saved = saturated_sum(all.saved, choices[*best].saved);
     all.error += choices[*best].error;
   }
   return all;

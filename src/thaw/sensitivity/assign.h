@@ -17,6 +17,7 @@ struct Choice {
 };
 
 inline constexpr size_t kGrid = 20000;
+inline constexpr size_t kMostChoices = 255;  // of a unit
 
 struct Assigned {
   std::vector<std::optional<size_t>> choices;  // by unit: into its list; none: it stays

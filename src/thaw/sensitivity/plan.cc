@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/saturated.h"
 #include "thaw/sensitivity/figures.h"
 
 namespace thaw::measuring {
@@ -21,6 +22,10 @@ namespace {
 // What adds up: of decibels, the noise.
 double additive(const ErrorFigures& figures, ErrorMetric metric) {
   return metric == ErrorMetric::kSqnr ? figures.noise : figure_of(figures, metric);
+}
+
+int64_t signed_bytes(uint64_t bytes) {
+  return static_cast<int64_t>(std::min(bytes, static_cast<uint64_t>(std::numeric_limits<int64_t>::max())));
 }
 
 // By unit, by precision; null where it is not there or failed.
@@ -42,7 +47,7 @@ class Planner {
   MixedPlan plan_of(const Assigned& assigned) const {
     MixedPlan plan;
     plan.precisions.resize(report_.units.size());
-    plan.bytes = report_.weight_bytes - static_cast<uint64_t>(std::max<int64_t>(0, assigned.saved));
+    plan.bytes = bytes_after(report_, assigned.saved);
     for (size_t unit = 0; unit < report_.units.size(); ++unit) {
       if (!assigned.choices[unit]) continue;
       const UnitError& error = *errors_[unit][index_[unit][*assigned.choices[unit]]];
@@ -88,7 +93,7 @@ std::vector<MixedPlan> uniform_plans(const SensitivityReport& report) {
     if (report.uniform_errors[p].empty() || report.uniform_bytes_saved[p] <= 0) continue;
     MixedPlan& one = plans.emplace_back();
     one.uniform = p;
-    one.bytes = report.weight_bytes - static_cast<uint64_t>(report.uniform_bytes_saved[p]);
+    one.bytes = bytes_after(report, report.uniform_bytes_saved[p]);
     one.predicted = mean_of(report.uniform_errors[p]);
     one.precisions.resize(report.units.size());
     for (const UnitError& error : report.errors)
@@ -122,6 +127,10 @@ bool is_same(const ErrorFigures& a, const ErrorFigures& b) {
 
 }  // namespace
 
+uint64_t bytes_after(const SensitivityReport& report, int64_t saved) {
+  return static_cast<uint64_t>(std::max<int64_t>(0, saturated_difference(signed_bytes(report.weight_bytes), saved)));
+}
+
 MixedPlan plan(const SensitivityReport& report, const PlanOptions& options) {
   return plans_within(report, options).front();
 }
@@ -134,9 +143,9 @@ std::vector<MixedPlan> plans_within(const SensitivityReport& report, const PlanO
   std::vector<MixedPlan> plans = uniform_plans(report);
   if (options.max_bytes) {
     const Planner planner(report, report.metric);
-    const auto needed = static_cast<int64_t>(report.weight_bytes) - static_cast<int64_t>(*options.max_bytes);
-    int64_t least = static_cast<int64_t>(report.weight_bytes) - planner.assignment().most();
-    for (const MixedPlan& one : plans) least = std::min(least, static_cast<int64_t>(one.bytes));
+    const int64_t needed = signed_bytes(report.weight_bytes) - signed_bytes(*options.max_bytes);
+    uint64_t least = bytes_after(report, planner.assignment().most());
+    for (const MixedPlan& one : plans) least = std::min(least, one.bytes);
     std::erase_if(plans, [&](const MixedPlan& one) { return one.bytes > *options.max_bytes; });
     if (const std::optional<Assigned> assigned = planner.assignment().saving(needed))
       plans.insert(plans.begin(), planner.plan_of(*assigned));

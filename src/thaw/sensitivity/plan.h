@@ -1,6 +1,7 @@
 // A plan within so many bytes, or so much error, from what was measured of each unit.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace thaw::measuring {
 MixedPlan plan(const SensitivityReport& report, const PlanOptions& options);
 // All that are within, the best first as far as the report tells: mixed, and one precision for all.
 std::vector<MixedPlan> plans_within(const SensitivityReport& report, const PlanOptions& options);
+
+// Of all weights, where so many are saved. None at least: what nodes save alone may be more than there is.
+uint64_t bytes_after(const SensitivityReport& report, int64_t saved);
 
 // As what `convert` is asked for.
 ConvertOptions convert_options(const SensitivityReport& report, const MixedPlan& plan);

@@ -16,6 +16,7 @@
 #include "thaw/core/printable.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/quant/precisions.h"
+#include "thaw/sensitivity/assign.h"
 #include "thaw/sensitivity/figures.h"
 
 namespace thaw::measuring {
@@ -97,6 +98,18 @@ class Reader {
   uint64_t natural() const {
     if (!json_.is_number_unsigned()) refuse(fmt::format("it is {}, no integer of 0 or more", short_text(json_)));
     return json_.get<uint64_t>();
+  }
+  uint64_t bytes() const {
+    if (natural() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
+      refuse(fmt::format("it is {}, more than any file holds", natural()));
+    return natural();
+  }
+  // Negative where there are more of them afterwards.
+  int64_t saved_of(uint64_t bytes) const {
+    const int64_t saved = integer();
+    if (saved > static_cast<int64_t>(bytes))
+      refuse(fmt::format("it is {}, and all weights have {} bytes", saved, bytes));
+    return saved;
   }
   // Of a list of as many as `size`.
   size_t index(size_t size) const {
@@ -275,15 +288,18 @@ SensitivityReport parse_report(std::string_view text, const std::string& where) 
   report.target = whole.at("target").one_of(kTargetWords);
   report.optimize = whole.at("optimize").boolean();
   report.seed = whole.at("seed").natural();
-  report.weight_bytes = whole.at("weight_bytes").natural();
+  report.weight_bytes = whole.at("weight_bytes").bytes();
   report.samples = whole.at("samples").texts();
   report.outputs = whole.at("outputs").texts();
   const auto figures = [&](const Reader& of) { return read_figures(of, report.samples.size()); };
-  for (const Reader& precision : whole.at("precisions").list())
+  const Reader precisions = whole.at("precisions");
+  if (const size_t count = precisions.list().size(); count > kMostChoices)
+    precisions.refuse(fmt::format("there are {} of them, and {} at most", count, kMostChoices));
+  for (const Reader& precision : precisions.list())
     report.precisions.push_back(quantizing::parse_precision(precision.json(), where));
   const Reader all = whole.at("uniform");
   for (const Reader& one : all.list()) {
-    report.uniform_bytes_saved.push_back(one.at("bytes_saved").integer());
+    report.uniform_bytes_saved.push_back(one.at("bytes_saved").saved_of(report.weight_bytes));
     report.uniform_errors.push_back(figures(one.at("error")));
   }
   if (report.uniform_errors.size() != report.precisions.size())
@@ -298,7 +314,7 @@ SensitivityReport parse_report(std::string_view text, const std::string& where) 
       if (!seen.insert(error.precision).second) one.refuse("its precision stands there twice");
       error.status = one.at("status").one_of(kStatusWords);
       error.why = one.text_at("message");
-      if (one.has("bytes_saved")) error.bytes = one.at("bytes_saved").integer();
+      if (one.has("bytes_saved")) error.bytes = one.at("bytes_saved").saved_of(report.weight_bytes);
       if (error.status != UnitStatus::kFailed || one.has("one_at_a_time")) error.in = figures(one.at("one_at_a_time"));
       if (one.has("leave_one_out")) error.out = figures(one.at("leave_one_out"));
       report.measured += error.status == UnitStatus::kMeasured;
@@ -310,7 +326,7 @@ SensitivityReport parse_report(std::string_view text, const std::string& where) 
                             .op = unit.at("op").text(),
                             .layer = unit.at("layer").text(),
                             .kind = unit.at("kind").text(),
-                            .bytes = unit.at("weight_bytes").natural()});
+                            .bytes = unit.at("weight_bytes").bytes()});
   }
   return report;
 }
