@@ -1,4 +1,6 @@
 """`thaw verify` agrees where the numbers agree, and says where and by how much they do not."""
+import re
+
 import numpy as np
 import onnx
 import pytest
@@ -205,6 +207,47 @@ def test_nan_in_both_agrees_and_in_one_does_not(thaw, save, weight, tmp_path):
     thaw("verify", a, "--against", a, "--input", f"x={tmp_path / 'x.npy'}", code=0)
     report = thaw.json("verify", a, "--against", b, "--sizes", "n=7", code=1)
     assert report["points"][0]["outputs"][0]["not_finite"] == 7
+
+
+@pytest.mark.parametrize("dtype, right, wrong, word", [
+    (FLOAT, 1, np.nan, "not finite"), (FLOAT, np.nan, 1, "not finite"), (FLOAT, 1, np.inf, "not finite"), (FLOAT, -np.inf, np.inf, "not finite"),
+    (TensorProto.STRING, "a", "b", "not equal")])
+def test_a_difference_beyond_any_number_is_the_largest(thaw, save, tmp_path, dtype, right, wrong, word):
+    """In the line of its size, in the table of outputs, in the summary and on the page: no 0, and no other output's number."""
+    names = {"x": dtype, "w": FLOAT}
+    graph = helper.make_graph([helper.make_node("Identity", [name], [f"{name}_out"]) for name in names], "g",
+                              [helper.make_tensor_value_info(name, type, ["n"]) for name, type in names.items()],
+                              [helper.make_tensor_value_info(f"{name}_out", type, ["n"]) for name, type in names.items()])
+    model = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    kind = np.float32 if dtype == FLOAT else np.str_
+    cases = {"good": (right, 0), "bad": (wrong, 7)}
+    np.savez(tmp_path / "ref.npz", **{f"{case}/{name}": array for case, (x, w) in cases.items() for name, array in {
+        "x": np.array([right, right], kind), "x_out": np.array([right, x], kind), "w": np.zeros(2, np.float32), "w_out": np.full(2, w, np.float32)}.items()})
+    page = tmp_path / "page.html"
+    lines = thaw("verify", model, "--against", tmp_path / "ref.npz", "--report", page, code=1).stdout.splitlines()
+    of_size, of_good = ([line for line in lines if line.startswith(f"{status} ") and f"case {case}" in line] for status, case in (("differs", "bad"), ("agrees", "good")))
+    of_outputs = [line for line in lines if line.startswith("  differs ")]
+    assert len(of_size) == 1 and f" {word} " in of_size[0] and of_size[0].endswith(" x_out"), lines
+    assert len(of_good) == 1 and " 0 " in of_good[0], lines
+    assert len(of_outputs) == 2 and " x_out " in of_outputs[0] and f" {word} " in of_outputs[0] and " 7 " in of_outputs[1], lines
+    assert f"max abs diff {word} ('x_out')" in lines[-1]
+    page = page.read_text()
+    assert f'<td class="h5">{word}</td>' in page and '<td class="h0">0.0e+00</td>' in page and '<td class="h5">7.0e+00 differs</td>' in page
+
+
+def test_an_output_that_a_case_lacks_is_no_difference(thaw, save, weight, tmp_path):
+    """Not compared is no colour of the heat map, least of all the worst."""
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], [name]) for name in "yz"], "g", [helper.make_tensor_value_info("x", FLOAT, ["n"])],
+                              [helper.make_tensor_value_info(name, FLOAT, ["n"]) for name in "yz"])
+    model = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    x = np.ones(3, np.float32)
+    for y, code, cell in ((x, 0, '<td class="h0">0.0e+00</td>'), (x + 1, 1, '<td class="h5">1.0e+00 differs</td>'), (x[:2], 1, '<td class="h5">differs</td>')):
+        np.savez(tmp_path / "ref.npz", **{"a/x": x, "a/y": x, "a/z": x, "b/x": x, "b/y": y})
+        page = tmp_path / "page.html"
+        thaw("verify", model, "--against", tmp_path / "ref.npz", "--report", page, code=code)
+        rows = re.findall(r'<tr><th scope="row">(\w)</th>(.*?)</tr>', page.read_text())
+        agrees = '<td class="h0">0.0e+00</td>'
+        assert dict(rows) == {"y": agrees + cell, "z": agrees + "<td>not compared</td>"}
 
 
 @pytest.mark.parametrize("arguments, words", [

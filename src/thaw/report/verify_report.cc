@@ -61,6 +61,22 @@ std::string point_label(const PointResult& point) {
   return label.empty() ? "no inputs" : label;
 }
 
+// How far two outputs are apart, which is beyond any number where an element is NaN or infinite on one side, or is a string.
+struct MaxDiff {
+  double value = 0;
+  std::string_view word;  // in place of the number
+
+  std::string text() const { return word.empty() ? fmt::format("{:.3g}", value) : std::string(word); }
+  HtmlCell cell() const { return word.empty() ? HtmlCell::number(value) : HtmlCell::text(word); }
+};
+
+MaxDiff max_diff_of(const Comparison& figures) {
+  constexpr double kBeyond = std::numeric_limits<double>::infinity();
+  if (figures.not_finite > 0) return {kBeyond, "not finite"};
+  if (figures.max_abs_diff == 0 && !figures.agrees) return {kBeyond, "not equal"};
+  return {figures.max_abs_diff, {}};
+}
+
 // Of a point: the output that is farthest from the reference's, and the lowest cosine of all.
 struct Worst {
   const OutputResult* output = nullptr;
@@ -69,10 +85,10 @@ struct Worst {
   void add(const OutputResult& other) {
     if (!other.comparison.comparable) return;
     lowest_cosine = std::min(lowest_cosine, other.comparison.cosine);
-    if (output == nullptr || other.comparison.max_abs_diff > output->comparison.max_abs_diff) output = &other;
+    if (output == nullptr || max_diff_of(other.comparison).value > max_diff().value) output = &other;
   }
   bool is_known() const { return output != nullptr; }
-  double max_abs_diff() const { return output->comparison.max_abs_diff; }
+  MaxDiff max_diff() const { return max_diff_of(output->comparison); }
 };
 
 Worst worst_of(const PointResult& point) {
@@ -89,7 +105,7 @@ std::string points_text(const VerifyReport& report) {
     const Worst worst = worst_of(point);
     std::vector<std::string> row{std::string(status_name(point.status)), point_label(point), "-", "-", ""};
     if (worst.is_known()) {
-      row[2] = fmt::format("{:.3g}", worst.max_abs_diff());
+      row[2] = worst.max_diff().text();
       row[3] = fmt::format("{:.6f}", worst.lowest_cosine);
       row[4] = worst.output->name;
     }
@@ -110,7 +126,7 @@ std::string outputs_text(const PointResult& point, const Style& style) {
     const Comparison& figures = output.comparison;
     std::vector<std::string> row{figures.agrees ? "agrees" : "differs", output.name, output.actual, "-", "-", "-"};
     if (figures.comparable) {
-      row[3] = fmt::format("{:.3g}", figures.max_abs_diff);
+      row[3] = max_diff_of(figures).text();
       row[4] = fmt::format("{:.3g}", figures.max_rel_diff);
       row[5] = fmt::format("{:.6f}", figures.cosine);
     }
@@ -129,7 +145,7 @@ std::string worst_output(const VerifyReport& report) {
   for (const PointResult& point : report.points)
     for (const OutputResult& output : point.outputs) worst.add(output);
   if (!worst.is_known()) return {};
-  return fmt::format("max abs diff {:.3g} ('{}'), min cosine {:.6f}", worst.max_abs_diff(),
+  return fmt::format("max abs diff {} ('{}'), min cosine {:.6f}", worst.max_diff().text(),
                      report::printable(worst.output->name), worst.lowest_cosine);
 }
 
@@ -173,9 +189,9 @@ std::string sizes_at(const PointResult& point) {
 }
 
 // The largest difference of a point's outputs; nullopt where none could be compared.
-std::optional<double> worst_at(const PointResult& point) {
+std::optional<MaxDiff> worst_at(const PointResult& point) {
   const Worst worst = worst_of(point);
-  return worst.is_known() ? std::optional(worst.max_abs_diff()) : std::nullopt;
+  return worst.is_known() ? std::optional(worst.max_diff()) : std::nullopt;
 }
 
 size_t heat_of(double difference) {
@@ -185,15 +201,26 @@ size_t heat_of(double difference) {
 }
 
 // A difference in its colour; `why` where there is none to show.
-std::string heat_cell(std::optional<double> difference, bool agrees, std::string_view why) {
-  if (!difference) return fmt::format("<td class=\"h5\">{}</td>", html_text(why));
-  return fmt::format("<td class=\"h{}\">{:.1e}{}</td>", agrees ? heat_of(*difference) : 5, *difference,
-                     agrees ? "" : " differs");
+std::string heat_cell(const std::optional<MaxDiff>& difference, bool agrees, std::string_view why) {
+  const size_t heat = !agrees ? 5 : difference ? heat_of(difference->value) : 0;
+  std::string text(why);
+  if (difference && !difference->word.empty()) text = difference->word;
+  if (difference && difference->word.empty())
+    text = fmt::format("{:.1e}{}", difference->value, agrees ? "" : " differs");
+  return fmt::format("<td class=\"h{}\">{}</td>", heat, html_text(text));
 }
 
 std::string heat_cell(const PointResult* point) {
   if (point == nullptr) return "<td></td>";
   return heat_cell(worst_at(*point), point->status == VerifyStatus::kAgrees, status_name(point->status));
+}
+
+// Of one output. A case of a file may lack it: that is no difference.
+std::string heat_cell(const PointResult& point, const OutputResult* output) {
+  if (output && output->comparison.comparable)
+    return heat_cell(max_diff_of(output->comparison), output->comparison.agrees, {});
+  if (output) return heat_cell(std::nullopt, false, "differs");
+  return point.outputs.empty() ? heat_cell(std::nullopt, false, status_name(point.status)) : "<td>not compared</td>";
 }
 
 std::string heat_head(std::string_view corner) {
@@ -230,8 +257,8 @@ std::vector<OutputOverSizes> outputs_over_sizes(const VerifyReport& report) {
   std::ranges::stable_sort(outputs, [](const OutputOverSizes& a, const OutputOverSizes& b) {
     const bool a_fails = a.agree < a.count, b_fails = b.agree < b.count;
     if (a_fails != b_fails) return a_fails;
-    const double x = a.worst.is_known() ? a.worst.max_abs_diff() : 0,
-                 y = b.worst.is_known() ? b.worst.max_abs_diff() : 0;
+    const double x = a.worst.is_known() ? a.worst.max_diff().value : 0,
+                 y = b.worst.is_known() ? b.worst.max_diff().value : 0;
     return x > y;
   });
   return outputs;
@@ -247,7 +274,7 @@ void add_worst_outputs(HtmlPage& page, const std::vector<OutputOverSizes>& outpu
     row.push_back(HtmlCell::code(output.name));
     row.push_back(HtmlCell::verdict(agrees ? Outcome::kGood : Outcome::kBad,
                                     fmt::format("agrees at {} of {}", output.agree, output.count)));
-    row.push_back(output.worst.is_known() ? HtmlCell::number(output.worst.max_abs_diff()) : HtmlCell::text(""));
+    row.push_back(output.worst.is_known() ? output.worst.max_diff().cell() : HtmlCell::text(""));
     row.push_back(output.worst.is_known() ? HtmlCell::cosine(output.worst.lowest_cosine) : HtmlCell::text(""));
     row.push_back(HtmlCell::text(output.worst_at ? point_label(*output.worst_at) : ""));
   }
@@ -264,12 +291,7 @@ void add_output_heat_map(HtmlPage& page, const VerifyReport& report, const std::
   html += "</tr></thead>\n<tbody>\n";
   for (const OutputOverSizes& output : outputs) {
     html += fmt::format("<tr><th scope=\"row\">{}</th>", html_text(output.name));
-    for (size_t i = 0; i < report.points.size(); ++i) {
-      const OutputResult* at = output.at[i];
-      const bool is_known = at && at->comparison.comparable;
-      html += heat_cell(is_known ? std::optional(at->comparison.max_abs_diff) : std::nullopt,
-                        at && at->comparison.agrees, at ? "differs" : status_name(report.points[i].status));
-    }
+    for (size_t i = 0; i < report.points.size(); ++i) html += heat_cell(report.points[i], output.at[i]);
     html += "</tr>\n";
   }
   page.markup(html + "</tbody>\n</table></div>\n");
@@ -305,8 +327,8 @@ void add_heat_map(HtmlPage& page, const VerifyReport& report) {
     rows.insert(row);
     columns.insert(column);
     const PointResult*& cell = cells[{row, column}];
-    constexpr double kNotCompared = std::numeric_limits<double>::infinity();
-    if (cell == nullptr || worst_at(point).value_or(kNotCompared) > worst_at(*cell).value_or(kNotCompared))
+    constexpr MaxDiff kNotCompared{.value = std::numeric_limits<double>::infinity()};
+    if (cell == nullptr || worst_at(point).value_or(kNotCompared).value > worst_at(*cell).value_or(kNotCompared).value)
       cell = &point;
   }
   page.heading(fmt::format("max abs diff by {} and {}", names[0], names[1]));
@@ -411,7 +433,7 @@ std::string to_html(const VerifyReport& report) {
           HtmlCell::verdict(figures.agrees ? Outcome::kGood : Outcome::kBad, figures.agrees ? "agrees" : "differs"),
           HtmlCell::code(fmt::format("{} {}", output.name, output.actual))};
       if (figures.comparable)
-        row.insert(row.end(), {HtmlCell::number(figures.max_abs_diff), HtmlCell::number(figures.max_rel_diff),
+        row.insert(row.end(), {max_diff_of(figures).cell(), HtmlCell::number(figures.max_rel_diff),
                                HtmlCell::cosine(figures.cosine)});
       else
         row.insert(row.end(), 3, HtmlCell::text(""));
