@@ -56,7 +56,7 @@ const ir::Value& find_input(const ir::Model& model, const ImageModelOptions& opt
   if (found) return *found;
   if (options.input.empty())
     refuse_input(model, "no input has four axes of which the second or the last is 1 or 3 channels",
-                 "name one with --image-input");
+                 "name one with --image-input, or with --for whose settings count, as for recordings");
   refuse_input(model, fmt::format("there is no input '{}'", options.input), "");
 }
 

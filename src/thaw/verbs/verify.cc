@@ -11,6 +11,7 @@
 #include "thaw/rewrite/same_noise.h"
 #include "thaw/run/input_text.h"
 #include "thaw/verbs/failure_hint.h"
+#include "thaw/verbs/feeds.h"
 
 namespace thaw {
 namespace {
@@ -23,9 +24,11 @@ run::Session open_with_same_noise(const std::filesystem::path& path, const Sessi
 
 // Files with a name become arrays, the others hold inputs by cases.
 VerifyOptions with_files(const VerifyOptions& options, const std::vector<run::InputSpec>& inputs) {
+  verbs::require_shapes(options.feeds, inputs);
   VerifyOptions read = options;
   read.feeds.files.clear();
   run::add_input_files(options.feeds.files, read.feeds, read.input_files, inputs);
+  verbs::require_none_of(read.feeds, read.input_files, inputs);
   return read;
 }
 
