@@ -19,7 +19,7 @@ TempFolder::~TempFolder() {
 }
 
 std::filesystem::path TempFolder::write(std::string_view name, std::string_view content) const {
-  const std::filesystem::path path = path_ / name;
+  std::filesystem::path path = path_ / name;
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << content;
   return path;

@@ -18,7 +18,7 @@ bool has_one_element(const ir::Tensor& tensor) {
 // One element of a floating-point type.
 ir::Tensor single(double number, ir::DataType type) {
   const auto wide = static_cast<float>(number);
-  const ir::Tensor tensor = ir::Tensor::from_float({}, {1}, std::span(&wide, 1));
+  ir::Tensor tensor = ir::Tensor::from_float({}, {1}, std::span(&wide, 1));
   if (type == ir::DataType::kFloat) return tensor;
   // 0 and 1 in 16 bits; no other number is asked for.
   if (!(number == 0 || number == 1)) throw ops::CannotWrite{"that takes a number of another type than float32"};

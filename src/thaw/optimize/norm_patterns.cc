@@ -19,13 +19,14 @@ Pattern reduction(std::string_view op, const Pattern& x, std::string_view name) 
 }
 
 Pattern mean_of(const Pattern& x, std::string_view name, MeansBy means) {
-  const Pattern mean = reduction("ReduceMean", x, name);
+  Pattern mean = reduction("ReduceMean", x, name);
   if (means == MeansBy::kMeans) return mean;
   return either({mean, reduction("ReduceSum", x, name) * any_number(std::string(name) + " share")});
 }
 
 Pattern mean_square_of(const Pattern& x, MeansBy means) {
-  const Pattern mean = mean_of(power(x, 2), "variance", means), share = any_number("variance share");
+  Pattern mean = mean_of(power(x, 2), "variance", means);
+  const Pattern share = any_number("variance share");
   if (means == MeansBy::kMeans) return mean;
   return either({mean, reduction("ReduceSumSquare", x, "variance") * share,
                  power(reduction("ReduceL2", x, "variance"), 2) * share});

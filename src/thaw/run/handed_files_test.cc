@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 class HandedFilesTest : public testing::Test {
  protected:
   fs::path write(const std::string& name, const std::string& text) {
-    const fs::path path = folder_.path() / name;
+    fs::path path = folder_.path() / name;
     fs::create_directories(path.parent_path());
     std::ofstream(path) << text;
     return path;
