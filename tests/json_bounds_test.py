@@ -162,7 +162,7 @@ def test_what_is_wrong_in_a_report_is_named(thaw, tmp_path):
         (lambda r: r.update(metric="words"), "metric: it is \"words\""),
         (lambda r: r["uniform"].append(r["uniform"][0]), "uniform: there are 2 of them, and 1 precisions"),
         (lambda r: r["units"][0]["errors"][0].update(precision=7), "precision: it is 7, and there are 1"),
-        (lambda r: r["units"][0]["errors"].append(r["units"][0]["errors"][0]), "stands there twice"),
+        (lambda r: r["units"][0]["errors"].append(r["units"][0]["errors"][0]), "is listed twice"),
         (lambda r: r["units"][0]["errors"][0]["one_at_a_time"].update(samples={"mse": [1]}), "samples: 'cosine' is missing"),
         (lambda r: r["units"][0]["errors"][0]["one_at_a_time"].update(samples={key: [0, 0] for key in SAMPLES}), "figures of 2 samples, and 1 samples"),
         (lambda r: r["units"][0]["errors"][0]["one_at_a_time"].update(samples={key: [-5] for key in SAMPLES}), "is -5, no figure of an error"),

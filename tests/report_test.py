@@ -130,7 +130,7 @@ def test_the_evidence_stands_beside_the_expression(thaw, save, tmp_path):
     for note in report["lifted"]:
         row = solved[(note["message"], *note["values"])]
         assert note["where"] in row["where"]
-    assert sum(int(row["places"]) for row in solved.values()) == len(report["lifted"])
+    assert sum(int(row["locations"]) for row in solved.values()) == len(report["lifted"])
     # A list of integers: the sizes that the expression names, put in, give what each trace had.
     sizes = {size["name"]: [int(text) for text in size["values"]] for size in report["symbols"]}
     lists = [note for note in report["lifted"] if re.fullmatch(r"\[[\w, -]+\]", note["message"])]

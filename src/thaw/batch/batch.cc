@@ -175,7 +175,7 @@ void require_no_broadcast(const FrozenBatch& frozen, const infer::Result& sample
   for (const ir::Value* output : frozen.outputs) {
     const ops::Fact& fact = sample.fact(output);
     if (fact.rank() > 0 && fact.dim(0).is_constant(frozen.samples))
-      throw Error(ErrorCode::kUnsupported, frozen.refusal(fmt::format("one sample gives {} rows", frozen.samples),
+      throw Error(ErrorCode::kUnsupported, frozen.refusal(fmt::format("one sample becomes {} rows", frozen.samples),
                                                           fmt::format("output '{}'", output->name())));
   }
 }

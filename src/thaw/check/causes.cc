@@ -47,7 +47,7 @@ Finding merged(std::vector<Finding> group) {
     if (code == worst.code)
       worst.message += fmt::format("; {} more of this rule", count);
     else
-      worst.details.emplace_back(code, count == 1 ? first : fmt::format("{} places, the first: {}", count, first));
+      worst.details.emplace_back(code, count == 1 ? first : fmt::format("{} locations, the first: {}", count, first));
   }
   return worst;
 }

@@ -1,4 +1,4 @@
-// What comes of a finding, and which commands of Thaw may mend it.
+// What comes of a finding, and which commands of Thaw may fix it.
 #pragma once
 
 #include "thaw/check/rule.h"

@@ -116,7 +116,7 @@ struct SiteText {
 };
 
 SiteText site_text(Evidence& evidence, const FrozenSite& site) {
-  // Of a number that several sizes give, no more is known than where they are from.
+  // Of a number that several sizes may be, no more is known than where they are from.
   const auto meant = [](const auto& size) {
     const std::string expression = dim::to_string(size.expression);
     return size.product || size.by_chance ? fmt::format("one of several sizes in {}", expression) : expression;

@@ -1,4 +1,4 @@
-// One finding for all nodes that have the same fault: the first is its place, the others stand beside it. Internal to
+// One finding for all nodes that have the same fault: the first is its location, the others stand beside it. Internal to
 // check/.
 #pragma once
 

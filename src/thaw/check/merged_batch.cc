@@ -123,7 +123,7 @@ void look_for_folded_ends(Evidence& evidence, Findings& findings, std::set<const
   }
 }
 
-// A node of which a frozen size is told: what to mend is said there.
+// A node of which a frozen size is reported: what to fix is said there.
 bool is_reported(Evidence& evidence, const ir::Node& node) {
   return std::ranges::any_of(evidence.frozen().sites, [&](const frozen::FrozenSite& site) {
     return site.node == &node ||

@@ -177,7 +177,7 @@ void look_for_breaking_sizes(Evidence& evidence, Findings& findings) {
     f.details.emplace_back("statement", statement_text(*b.obligation));
     f.fix = "narrow the range, or see the findings on frozen sizes for its constant";
   }
-  // What no size at all mends is said by THAW001.
+  // What fails at every size is reported by THAW001.
   for (const infer::Problem& problem : evidence.inferred().problems()) reported.insert(problem.node);
   size_t shown = 0;
   for (const infer::Problem* problem : proofs.impossible) {

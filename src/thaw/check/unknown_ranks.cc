@@ -1,4 +1,4 @@
-// THAW035: ranks that only running tells, on a target that compiles the graph before it runs: a Reshape by a target
+// THAW035: ranks known only at run time, on a target that compiles the graph before it runs: a Reshape by a target
 // whose length depends on data, a Squeeze without axes.
 #include <algorithm>
 #include <unordered_set>

@@ -25,7 +25,7 @@ using Judge = std::function<void(const Arrays& feeds, const Arrays& wanted, RunC
 using Side = std::function<Runner(const SessionOptions& options)>;
 
 // Draws what `drawn` takes, at `points` sizes that `wanted` runs at, or at its own where none is free, and holds what
-// `got` gives for the same against what `wanted` gives: all of its outputs, by name. Small grids come before what is drawn,
+// `got` computes of the same against what `wanted` computes: all of its outputs, by name. Small grids come before what is drawn,
 // and what else it may take after (likely_feeds.h).
 AgainstReference run_against_reference(const ir::Model& drawn, const FeedOptions& feeds, int points, const Side& wanted,
                                        const Side& got);

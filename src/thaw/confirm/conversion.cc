@@ -110,7 +110,7 @@ void ConversionCheck::add(Dataset from, const std::string& name, const Arrays& f
     MeasuredError measured = measure_error(array, result->second);
     measured.error.output = output;
     if (measured.compared == 0 && measured.error.not_finite == 0) {
-      incomparable_.emplace(output, fmt::format("the original gives {1} at {0}", name,
+      incomparable_.emplace(output, fmt::format("the original returns {1} at {0}", name,
                                                 measured.error.elements == 0 ? "no elements" : "no finite number"));
       continue;
     }

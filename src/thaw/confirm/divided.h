@@ -8,7 +8,7 @@
 
 namespace thaw::confirm {
 
-// Runs them at three sizes where there are free ones. All models give the same in every run.
+// Runs them at three sizes where there are free ones. All models return the same in every run.
 AgainstReference compare_parts(std::span<const ir::Model* const> parts, const ir::Model& whole,
                                const FeedOptions& feeds);
 

@@ -66,7 +66,7 @@ class FixComparison {
  private:
   void note(std::string text) { check_.not_compared.push_back(std::move(text)); }
 
-  // Sizes that the original runs at, and what it gives there.
+  // Sizes that the original runs at, and its outputs there.
   bool find_own_sizes() {
     const std::map<std::string, int64_t> known = own_sizes(given_, inputs_, scope_);
     run::Point base;
@@ -233,7 +233,7 @@ class FixComparison {
     return 0;
   }
 
-  // Rows of the inputs that the original treats apart: whatever stands beside them, and wherever they stand, they give the same.
+  // Rows of the inputs that the original treats apart: whatever stands beside them, and wherever they stand, their outputs are the same.
   // However many there are, so must they in the fixed model.
   void compare_rows(const std::string& symbol, const std::set<std::string>& names) {
     const int64_t own = own_size(symbol);

@@ -52,7 +52,7 @@ std::optional<FeedOptions> with_all_integers(const ir::Model& model, const FeedO
   return plain.ranges.size() > feeds.ranges.size() ? std::optional(std::move(plain)) : std::nullopt;
 }
 
-// Of as many places as a size that the model was made for.
+// Of as many patches as a size that the model was made for.
 std::vector<Grid> own_grids(const ir::Model& model) {
   constexpr size_t kMostOwn = 4;
   dim::Scope scope;

@@ -12,7 +12,7 @@ namespace thaw::confirm {
 
 // What may be fed in place of `feeds`, likeliest first, each group to be tried together: ones or zeros wherever an integer would
 // be drawn, as a trace takes a mask of ones alone and an index no more than its table has; then, where an input may be the grid
-// of an image (rows of two sides, or of a count and two sides), small grids, and those of as many places as a size that the model
+// of an image (rows of two sides, or of a count and two sides), small grids, and those of as many patches as a size that the model
 // was made for, the nearest to a square that windows of two divide.
 std::vector<std::vector<FeedOptions>> likely_feeds(const ir::Model& model, const FeedOptions& feeds);
 

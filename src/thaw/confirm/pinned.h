@@ -6,7 +6,7 @@
 
 namespace thaw::confirm {
 
-// `given`: inputs of the original that became constants. Both models give the same in every run.
+// `given`: inputs of the original that became constants. Both models return the same in every run.
 AgainstReference compare_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given,
                                 const FeedOptions& feeds);
 

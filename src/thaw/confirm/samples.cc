@@ -246,7 +246,7 @@ class SampleComparison {
     const size_t before = without_elements_.size();
     std::erase_if(without_elements_, [&](const std::string& name) { return !bare.contains(name); });
     const bool gains = without_elements_.size() < before;
-    // Those that say nothing go, and the last place is for one that has elements where the others have none.
+    // Those that say nothing go, and the last one left is replaced by one that has elements where the others have none.
     if (gains) std::erase_if(trials_, [](const Trial& other) { return !other.has_elements(); });
     if (gains && trials_.size() == kRuns) trials_.pop_back();
     if (gains || (trials_.size() < kRuns && !lacks_elements())) trials_.push_back(std::move(trial));

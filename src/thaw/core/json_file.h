@@ -1,5 +1,5 @@
 // JSON that somebody else may have written, as a text or a file: one object within bounds, or a thaw::Error that says what is
-// wrong with it. What it takes to hold is told before it is held: a value of two bytes takes sixty or more.
+// wrong with it. The memory that it takes is computed before it is held: a value of two bytes takes sixty or more.
 #pragma once
 
 #include <cstddef>

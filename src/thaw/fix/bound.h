@@ -1,4 +1,4 @@
-// A size of the inputs that cannot move, and the place that holds it.
+// A size of the inputs that cannot move, and the location that holds it.
 #pragma once
 
 #include <set>
@@ -12,7 +12,7 @@ namespace thaw::fixing {
 
 struct Bound {
   std::string size;  // the symbol, by its name
-  Change left;       // the place, the rule of `check` that finds it, and why it holds the size
+  Change left;       // the location, the rule of `check` that finds it, and why it holds the size
 };
 
 // The rule of `check` that finds sites of this role.
@@ -20,7 +20,7 @@ std::string code_of(frozen::FrozenRole role);
 // Where a site is: its constant, else its node.
 std::string location_of(const frozen::FrozenSite& site);
 
-// The sizes of the inputs that an expression is made of, by name. A size that only running tells is none: no axis of an
+// The sizes of the inputs that an expression is made of, by name. A size known only at run time is none: no axis of an
 // input is kept from moving by it.
 std::set<std::string> sizes_in(dim::Dim expression);
 // Those of all that a site should hold.

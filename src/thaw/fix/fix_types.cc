@@ -1,8 +1,8 @@
 // Types that meet where one is asked for: float16 beside float32, after half of a model was converted.
 //
 // What a Cast makes, or a constant is, may be another type than what its readers have beside it. Where one Cast's `to`, or one
-// constant, changed to the other type leaves fewer places where types do not fit, and no new one, by ONNX's own schemas, it is
-// changed. Which of several would do is told by what they keep: a Cast before a constant, the wider type before the narrower. What none of them
+// constant, changed to the other type leaves fewer locations where types do not fit, and no new one, by ONNX's own schemas, it is
+// changed. Which of several is chosen depends on what they keep: a Cast before a constant, the wider type before the narrower. What none of them
 // fixes gets Casts (settle_types.h).
 #include <algorithm>
 #include <iterator>
@@ -145,7 +145,7 @@ std::string_view attribute_of_type(const Node& node, const ops::Operator& op) {
   return {};
 }
 
-// What gives an operand its type: Casts and constants behind it, by way of nodes whose result is of their operands' type.
+// What an operand has its type from: Casts and constants behind it, by way of nodes whose result is of their operands' type.
 std::vector<TypeFix> fixes_of(const ir::Model& model, Node& node, int input, DataType type) {
   struct Read {
     Node* reader;

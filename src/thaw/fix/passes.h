@@ -9,7 +9,7 @@ namespace thaw::fixing {
 
 // Operands that are of several types where one is asked for are of one: by the `to` of one Cast, or one constant in another type,
 // where that is all that it takes; else by Casts between float16, bfloat16 and float32 (settle_types.h), in bodies and at outputs
-// too. What leaves no fewer places where types do not fit is taken back.
+// too. What leaves no fewer locations where types do not fit is taken back.
 int fix_types(rewrite::PassContext& context);
 
 // Frozen sizes become expressions of the inputs: all that come from an axis, or none of them. An axis of an input of which something

@@ -8,7 +8,7 @@
 
 namespace thaw::fixing {
 
-// Returns how many Casts it wrote, each told in `made`. Nothing is written where all types fit.
+// Returns how many Casts it wrote, each listed in `made`. Nothing is written where all types fit.
 int settle_types(ir::Model& model, std::vector<Change>& made);
 
 }  // namespace thaw::fixing

@@ -48,7 +48,7 @@ std::set<std::string> sizes_to_blame(const FrozenSite& site) {
   return shared.empty() ? sizes_in(site) : shared;
 }
 
-// Whether several sizes give one of its numbers.
+// Whether several sizes may be one of its numbers.
 bool is_doubtful(const FrozenSite& site) {
   return site.is_doubtful() || std::ranges::any_of(site.more, &frozen::FrozenSize::is_doubtful);
 }
@@ -382,14 +382,14 @@ class SizeThawer {
     if ((op.operands[input] != ops::Role::kShape && !repeats) || !now) return std::nullopt;
     std::vector<Dim> sizes(now->begin(), now->end());
     const ops::Fact& data = view.input(0);
-    // What the data has at that place of the result, from the last on: what it has itself, it is not given.
+    // What the data has at that position of the result, from the last on: what it has itself, it is not given.
     const auto of_data = [&](size_t k) {
       const size_t from_end = now->size() - k;
       return op.operands[0] == ops::Role::kData && data.has_rank() && from_end <= data.shape->size()
                  ? data.dim(static_cast<int>(data.shape->size() - from_end))
                  : Dim(1);
     };
-    // Whether the element gives the result that size.
+    // Whether the result has that size from the element.
     const auto gives = [&](size_t k, int64_t value) {
       const Dim own = of_data(k);
       return repeats ? (*now)[k] > 1 && dim::same(own * Dim((*now)[k]), value)
@@ -435,7 +435,7 @@ class SizeThawer {
   std::unique_ptr<rewrite::DimEmitter> emitter_;
 };
 
-// What an earlier look made, and what it left that the later one did not fix: the sizes that told of it may be told by nothing now.
+// What an earlier look made, and what it left that the later one did not fix: what showed it may show nothing now.
 void add_before(const Attempt& earlier, Attempt& later) {
   const auto is_fixed = [&](const Change& left) {
     return std::ranges::find(later.changes.made, left.location, &Change::location) != later.changes.made.end();

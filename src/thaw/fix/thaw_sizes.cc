@@ -77,7 +77,7 @@ class WholeAxes {
           std::ranges::any_of(changes_.made, [&](const Change& made) { return made.location == left.location; });
       if (!is_thawed) changes_.left.push_back(std::move(left));
     }
-    // One line for all that one place holds.
+    // One line for all that one location holds.
     std::vector<std::pair<Change, std::vector<std::string>>> held_by;
     for (const Bound& b : holders_) {
       const auto axes = axes_.find(b.size);

@@ -168,7 +168,7 @@ class Alternatives {
     for (const ops::Obligation& o : obligations) {
       if (o.kind != dim::Relation::kEqual && o.kind != dim::Relation::kBroadcastable) continue;
       const auto a = dim::evaluate(o.a, assumed_sizes.values), b = dim::evaluate(o.b, assumed_sizes.values);
-      // A number is the one that the other side comes to, so that it needs no place among what was seen.
+      // A number is the one that the other side comes to, so that it needs no position among what was seen.
       if (!a || a != b || !seen.emplace(o.a.expr(), o.b.expr()).second) continue;
       held_.push_back({o.a, o.b});
     }

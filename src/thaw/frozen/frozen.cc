@@ -33,7 +33,7 @@ namespace {
 
 constexpr int kArchitectureRounds = 4;
 constexpr int kSolvingRounds = 5;
-constexpr size_t kMostSizes = 5;          // further sizes told of one constant
+constexpr size_t kMostSizes = 5;          // further sizes reported of one constant
 constexpr int64_t kMaxListElements = 32;  // of an integer input that is a list of sizes rather than data
 
 struct NodeMeeting {
@@ -251,7 +251,7 @@ class Analysis {
     }
     // The sizes of static inputs are declared.
     if (!out_.all_inputs_static) others_ = other_solutions(met, {out_.assumed_sizes, out_.guessed});
-    // A batch that was folded away was 1 by the place of that number, which no equation tells.
+    // That a batch that was folded away was 1 follows from where that number stands, not from an equation.
     for (dim::Assignment& sizes : others_)
       for (const int id : folded_) sizes[id] = 1;
     collect_obligations();
@@ -381,7 +381,7 @@ class Analysis {
     };
     if (sides.input >= 0 && sides.axis >= 0 && is_repeated(*o.node, sides)) return nullptr;
     if (sides.input >= 0) return is_weight(o.node->input(sides.input)) ? o.node->input(sides.input) : nullptr;
-    // Some operators state sizes without their place: any weight that has one of that size.
+    // Some operators state sizes without their axes: any weight that has one of that size.
     for (const ir::Value* v : o.node->inputs()) {
       if (!is_weight(v)) continue;
       const ops::Shape& shape = *out_.result.fact(v).shape;
@@ -590,7 +590,7 @@ class Analysis {
   }
 
   // A batch has its axis from node to node. Of other sizes, which are cut and put together, more is found by the number; the axis
-  // tells the places.
+  // tells the positions.
   std::vector<Source> of_axis_or_dim(SourceTracer& tracer, const NodeMeeting& m, const ir::Value& operand) const {
     const auto ids = dim::symbols_of(m.meeting.expression);
     const bool is_batch = ids.size() == 1 && batches_.contains(ids.front());

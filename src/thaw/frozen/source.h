@@ -28,13 +28,13 @@ class SourceTracer {
   explicit SourceTracer(const infer::Result& result, const ir::Model* model = nullptr)
       : result_(result), model_(model) {}
 
-  // The constants that give `value` (an operand of `reader`) an axis of `size` elements.
+  // The constants from which `value` (an operand of `reader`) has an axis of `size` elements.
   std::vector<Source> of_dim(const ir::Node& reader, const ir::Value& value, int64_t size);
   // The same of that axis alone, as far as the operators' entries say what becomes of axes.
   // `expression`: the size that belongs there, where it is followed too.
   std::vector<Source> of_axis(const ir::Node& reader, const ir::Value& value, int axis, int64_t size,
                               dim::Dim expression = {});
-  // The constants that give the shape-like operand `value` of `reader` an element of `number`; `at`: which one, where it is known.
+  // The constants from which the shape-like operand `value` of `reader` has an element of `number`; `at`: which one, where it is known.
   std::vector<Source> of_element(const ir::Node& reader, const ir::Value& value, int64_t number, int at = -1);
   // The tables that `value`, an index, is computed from.
   std::vector<Source> of_index(const ir::Node& reader, const ir::Value& value);

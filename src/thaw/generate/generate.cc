@@ -53,8 +53,8 @@ class Embedder {
     session_.emplace(*model, options);
   }
 
-  // By names of the decoder's inputs, each [1, seq, …]. `features`: what the tower gave, by its outputs' names; those that are not
-  // there have no rows. Throws thaw::Error (kInvalidArgument) where they are not as many as the ids have places for.
+  // By names of the decoder's inputs, each [1, seq, …]. `features`: the tower's outputs, by their names; those that are not
+  // there have no rows. Throws thaw::Error (kInvalidArgument) where there are not as many rows as placeholders.
   Arrays run(const std::vector<int64_t>& ids, const Arrays& features) {
     Arrays feeds;
     feeds.emplace(kIds, Array::from_int64(ir::DataType::kInt64, {1, static_cast<int64_t>(ids.size())}, ids));

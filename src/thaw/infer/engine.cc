@@ -175,7 +175,7 @@ void Engine::run_rule(const ops::Operator& entry, const ir::Node& node, Frame& f
   }
 }
 
-// A node of the main graph runs once, so that an axis of what it gives has one size in a run.
+// A node of the main graph runs once, so that an axis of its outputs has one size in a run.
 void Engine::name_unknown(NodeContext& context, const ir::Node& node, std::vector<Fact>& outputs) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
     Fact& output = outputs[i];

@@ -33,7 +33,7 @@ struct Frame {
   std::unordered_map<const ir::Value*, ops::Fact> facts;
   // Constants that a caller passed for a function's inputs.
   std::unordered_map<const ir::Value*, const ir::Tensor*> constants;
-  // Sizes that only running tells: one symbol for an output's axis, however often the node is visited.
+  // Sizes known only at run time: one symbol for an output's axis, however often the node is visited.
   std::unordered_map<ValueAxis, dim::Dim, ValueAxisHash> data_dependent;
   // The function and the call being inferred, and the caller's frame; null at the top.
   const ir::Function* function = nullptr;

@@ -15,8 +15,8 @@ class Engine;
 // What a size is that no rule tells.
 enum class UnknownSizes : uint8_t {
   kUnknown,  // never equal to anything
-  // Equal to itself: a symbol for each axis of what a node of the main graph gives, as of a size that only running tells. What
-  // is split by it and joined again is then known to be what it was. For rewrites, not to be shown.
+  // Equal to itself: a symbol for each axis of the outputs of a node of the main graph, as of a size that is known only at run time. What
+  // is split by it and concatenated again is then known to be what it was. For rewrites, not to be shown.
   kNamed,
 };
 

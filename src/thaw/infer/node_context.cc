@@ -161,7 +161,7 @@ std::optional<ops::ValueRange> NodeContext::range(int i) {
   const ops::Fact& fact = input(i);
   if (fact.range) return *fact.range;
   const ir::Tensor* tensor = engine_.constant_of(*value, frame_);
-  // Places are of these types; integers of others are quantized weights.
+  // Positions are of these types; integers of others are quantized weights.
   if (!tensor || (tensor->data_type != ir::DataType::kInt64 && tensor->data_type != ir::DataType::kInt32))
     return std::nullopt;
   const auto count = fact.num_elements().constant();

@@ -18,7 +18,7 @@ const ir::Node* main_node(const ir::Graph& main, const ir::Node* node) {
   return node;
 }
 
-// Nodes by their place, each once.
+// Nodes by their position, each once.
 class Waiting {
  public:
   void add(const ir::Node* node) {

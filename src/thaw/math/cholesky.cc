@@ -15,7 +15,7 @@ bool factor_dense(std::vector<double>& a, int64_t n) {
   for (int64_t first = 0; first < n; first += kPanel) {
     throw_if_cancelled();
     const int64_t last = std::min(n, first + kPanel);
-    // Of row i, the places [first, end) below the diagonal.
+    // Of row i, the positions [first, end) below the diagonal.
     const auto solve = [&](int64_t i, int64_t end) {
       for (int64_t j = first; j < end; ++j)
         row(i)[j] = (row(i)[j] - dot(row(i) + first, row(j) + first, static_cast<size_t>(j - first))) / row(j)[j];

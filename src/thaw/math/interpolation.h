@@ -1,4 +1,4 @@
-// Interpolation along one axis: which samples a place between them takes, and how much of each.
+// Interpolation along one axis: which samples a position between them takes, and how much of each.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ struct Tap {
   double weight;
 };
 
-// What a sample weighs, by how far it is: in samples, from the place.
+// What a sample weighs, by how far it is: in samples, from the position.
 template <typename T>
 T linear_weight(T distance) {
   const T far = std::abs(distance);
@@ -42,11 +42,11 @@ inline constexpr Kernel kCubic{2, [](double distance) { return cubic_weight(dist
 inline constexpr Kernel kSharpCubic{2, [](double distance) { return cubic_weight(distance, -0.75); }};
 inline constexpr Kernel kLanczos{3, lanczos_weight};
 
-// Of a place `part` of the way from sample `low` to the next: as many samples on each side as the kernel is wide. Those past the
+// Of a position `part` of the way from sample `low` to the next: as many samples on each side as the kernel is wide. Those past the
 // border are the sample at it, once more.
 std::vector<Tap> taps_between(int64_t low, double part, int64_t size, const Kernel& kernel);
 
-// Of a place counted from the border, sample i being from i to i + 1, in a window that is `widened` times the kernel: where samples
+// Of a position counted from the border, sample i being from i to i + 1, in a window that is `widened` times the kernel: where samples
 // are averaged, by as many as they become fewer (anti-aliasing), else 1. Those past the border count for nothing, and weights
 // add up to 1 where they do not add up to 0. In double precision step by step as Pillow and torch compute them.
 std::vector<Tap> taps_around(double center, double widened, int64_t size, const Kernel& kernel);

@@ -20,7 +20,7 @@ double sum_of(const std::vector<Tap>& taps) {
   return std::accumulate(taps.begin(), taps.end(), 0.0, [](double sum, const Tap& tap) { return sum + tap.weight; });
 }
 
-// Of samples on a line, what the taps give.
+// Of samples on a line, the taps' weighted sum.
 double mean_position(const std::vector<Tap>& taps) {
   return std::accumulate(taps.begin(), taps.end(), 0.0,
                          [](double sum, const Tap& tap) { return sum + tap.weight * static_cast<double>(tap.at); });
@@ -35,7 +35,7 @@ TEST(Kernels, AreOneAtTheSampleAndNothingAtTheOthers) {
     }
   }
   EXPECT_EQ(kBox.weight(0.5), 1);
-  EXPECT_EQ(kBox.weight(-0.5), 0);  // each place has one sample
+  EXPECT_EQ(kBox.weight(-0.5), 0);  // each position has one sample
   EXPECT_EQ(kLinear.weight(-0.25), 0.75);
   EXPECT_EQ(kCubic.weight(0.5), 0.5625);
   EXPECT_EQ(kCubic.weight(-1.5), -0.0625);

@@ -14,7 +14,7 @@
 
 namespace thaw::math {
 
-// base^(-place / count), and that of all places; in double precision.
+// base^(-position / count), and those of all positions; in double precision.
 double rotary_frequency(double base, double position, double count);
 std::vector<double> rotary_frequencies(double base, size_t count);
 

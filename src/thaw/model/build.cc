@@ -62,13 +62,13 @@ void check_input(const Family& family, const BuildOptions& options) {
     refuse("onnxruntime-genai passes patches and their grid", "--vision-input patches", "leave one of the two out");
 }
 
-// Of what text.onnx gives.
+// Of text.onnx's outputs.
 void check_head(TextHead head, const BuildOptions& options) {
   if (!options.kv_cache || (head != TextHead::kScores && head != TextHead::kTokenScores)) return;
   throw Error(ErrorCode::kInvalidArgument,
-              {.what = "a cache is for texts that go on, and the model gives scores of a whole one",
+              {.what = "a cache is for texts that go on, and the model outputs scores of a whole one",
                .where = "--kv-cache",
-               .expected = "a model that gives logits or hidden states",
+               .expected = "a model that outputs logits or hidden states",
                .next = "leave the option out"});
 }
 
@@ -214,7 +214,7 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
   if (builds("text") && head == TextHead::kLogits &&
       std::filesystem::is_regular_file(checkpoint.folder() / "modules.json"))
     report.warnings.emplace_back(
-        "text.onnx gives logits, as architectures of config.json says, and modules.json that it is an embedder of "
+        "text.onnx outputs logits, as architectures of config.json says, and modules.json that it is an embedder of "
         "sentence-transformers: --pooling last or none builds hidden states");
   if (part == "all") report.unused_tensors = checkpoint.unused();
   return report;

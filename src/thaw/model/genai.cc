@@ -215,7 +215,7 @@ void check_genai(const Config& config, const BuildOptions& options) {
   static_cast<void>(kind_of(config, options));
   if (text_head(config, options) == TextHead::kLogits) return;
   throw Error(ErrorCode::kInvalidArgument,
-              {.what = "onnxruntime-genai goes on with texts, and the model gives no logits for that",
+              {.what = "onnxruntime-genai goes on with texts, and the model outputs no logits for that",
                .where = "--genai",
                .expected = "a model of the architecture …ForCausalLM",
                .next = "leave the option out"});

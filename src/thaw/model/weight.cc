@@ -27,7 +27,7 @@ Weight Weight::of(ir::Tensor tensor) {
 }
 
 Weight Weight::concat_rows(const Weight& other) const {
-  if (transposed_ || other.transposed_) misuse("rows are joined before transposing");
+  if (transposed_ || other.transposed_) misuse("rows are concatenated before transposing");
   if (columns_ != other.columns_) misuse(fmt::format("{} columns cannot join {}", other.columns_, columns_));
   Weight concatenated = *this;
   concatenated.parts_.insert(concatenated.parts_.end(), other.parts_.begin(), other.parts_.end());

@@ -37,7 +37,7 @@ Weight weigh(const ir::Graph& graph) {
   return weight;
 }
 
-// What is split by a size that only running tells, and joined again, is known to be what it was.
+// What is split by a size that is known only at run time, and concatenated again, is known to be what it was.
 Context::Context(ir::Model& changed, OptimizeTarget wanted, FrozenSizes sizes)
     : PassContext(changed, infer::UnknownSizes::kNamed), target(wanted), sizes_(sizes) {}
 

@@ -155,7 +155,7 @@ class Counter {
     return others.empty() ? zeros : at_.reduce("ReduceSum", zeros, others, false);
   }
 
-  // The first place along each of some axes.
+  // The first position along each of some axes.
   ir::Value* first_of(ir::Value* value, const std::vector<int64_t>& axes) const {
     if (axes.empty()) return value;
     const std::vector<int64_t> begin(axes.size(), 0), end(axes.size(), 1);
@@ -180,7 +180,7 @@ ir::Value* begun(const Site& s, const Counter& counter, ir::Value* positions) {
   return s.at().add(positions, first);
 }
 
-// A Range in steps of one, as the ones before each place, added up, and where it begins: counted, not computed from sizes, for a
+// A Range in steps of one, as a cumulative sum of ones, and where it begins: counted, not computed from sizes, for a
 // device that computes shapes on its host. Null where no tensor is known to be as long, or none of the graph's own.
 ir::Value* count_positions(const Site& s) {
   const ir::DataType type = s.out().dtype;

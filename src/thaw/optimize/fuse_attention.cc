@@ -178,7 +178,7 @@ class AttentionFuser {
     if (found.cache && !takes_cache(found, target_, outside_)) found.cache.reset();
   }
 
-  // What read the joined keys and values reads those that the operator gives.
+  // What read the concatenated keys and values reads the operator's outputs.
   bool give_cache(rewrite::Patch& patch, const FoundCache& cache, const WrittenAttention& written) {
     const ir::Node& attention = *written.keys->producer();
     for (const auto& [part, present] : {std::pair(&cache.key, written.keys), std::pair(&cache.value, written.values)}) {

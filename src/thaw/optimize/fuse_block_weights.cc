@@ -1,7 +1,7 @@
 // com.microsoft's MatMulNBits: a product with a transposed weight that DequantizeLinear makes of blocks of 4 bits.
 //
 // A weight with its summed axis first ONNX Runtime makes one of by itself, as exactly as the session says: that is left to it.
-// One that a Transpose or Gemm turns it leaves, and dequantizes whole at each run. Of 8 bits it has no kernel that reckons in
+// One that a Transpose or Gemm turns it leaves, and dequantizes whole at each run. Of 8 bits it has no kernel that computes in
 // float32, and takes longer than for the product.
 #include <bit>
 #include <optional>

@@ -145,7 +145,7 @@ class RotaryFuser {
     changes_.made.push_back({.kind = std::string(kRotary),
                              .location = node.describe(),
                              .part = {},
-                             .replaced = {{fmt::format("{} of {} places of {} head{}", found.rotary_dim, width,
+                             .replaced = {{fmt::format("{} of {} elements of {} head{}", found.rotary_dim, width,
                                                        found.heads, found.heads == 1 ? "" : "s"),
                                            std::string(kRotary)}}});
     patch.apply(facts_);

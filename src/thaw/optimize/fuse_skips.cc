@@ -21,7 +21,7 @@ std::string_view skipping(const ir::Node& norm) {
   return {};
 }
 
-// A norm over the last axis of three, with constant weights, that gives nothing but its result. Of two axes, as of rows without a
+// A norm over the last axis of three, with constant weights, that has no output but its result. Of two axes, as of rows without a
 // batch, ONNX Runtime's CPU takes a fifth of the time for the sum and the norm by themselves.
 bool is_plain(const ir::Node& norm, const ops::Fact& x) {
   const int64_t axis = norm.attribute_int("axis", -1);
@@ -33,7 +33,7 @@ bool is_plain(const ir::Node& norm, const ops::Fact& x) {
 
 bool is_sum(const ir::Node* node) { return node && node->domain().empty() && node->op_type() == "Add"; }
 
-// What is added before a norm: two tensors of one shape, and perhaps a number for each place of the last axis, before the
+// What is added before a norm: two tensors of one shape, and perhaps a number for each position of the last axis, before the
 // one or after both.
 struct SkipSum {
   ir::Node* last = nullptr;  // the sum that the norm reads

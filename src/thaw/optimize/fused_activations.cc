@@ -171,7 +171,7 @@ ir::Value* leaky_relu(const Match& m, const Emit& at) {
   return at.emit("LeakyRelu", {m["x"]}, {{"alpha", static_cast<float>(m.number("alpha"))}});
 }
 
-// The constant operand that has a number for each place of the last axis of the other; null where neither is one.
+// The constant operand that has a number for each position of the last axis of the other; null where neither is one.
 ir::Value* bias_of(const Match& m) {
   for (const auto& [bias, other] : {std::pair("bias", "x"), std::pair("x", "bias")}) {
     const ops::Fact &b = m.fact(bias), &x = m.fact(other);

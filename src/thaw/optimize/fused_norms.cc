@@ -46,7 +46,7 @@ std::optional<AxisRange> normed_axes(const Match& m, bool centred) {
   return AxisRange{static_cast<int>(axes->front()), static_cast<int>(axes->size())};
 }
 
-// Both operators reckon in float32 whatever the type: that is more for 16 bits, and less for 64.
+// Both operators compute in float32 whatever the type: that is more for 16 bits, and less for 64.
 std::optional<AxisRange> axes_of_norm(const Match& m, bool centred) {
   const ops::Fact& x = m.fact("x");
   const bool fits = x.rank() > 0 && ir::is_floating(x.dtype) && x.dtype != ir::DataType::kDouble;
@@ -139,7 +139,7 @@ ir::Value* norm_of_centred(const Match& m, const Emit& at) {
       .front();
 }
 
-// A norm whose weight is 1 for each place, or that has no bias yet, takes the product or sum after it.
+// A norm whose weight is 1 for each position, or that has no bias yet, takes the product or sum after it.
 AxisRange axes_of_node(const Match& m) {
   const int rank = m.fact("norm").rank();
   const auto axis = static_cast<int>(m.node("norm").attribute_int("axis", -1));
@@ -186,7 +186,7 @@ std::optional<ir::Tensor> narrowed(const ir::Value* wide, ir::DataType type) {
   return ir::Tensor::from_bytes({}, type, tensor->dims, std::move(bytes));
 }
 
-// A norm in float32 between Casts, which the operator does by itself: it reckons in float32.
+// A norm in float32 between Casts, which the operator does by itself: it computes in float32.
 bool is_between_casts(const Match& m) {
   const ir::Node& norm = m.node("norm");
   const ir::DataType type = m.fact(m.root()).dtype;

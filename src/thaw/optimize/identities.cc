@@ -1,4 +1,4 @@
-// Nodes that give what they take.
+// Nodes whose output is their input.
 #include <algorithm>
 
 #include "thaw/optimize/passes.h"
@@ -112,7 +112,7 @@ ir::Value* decided(const Site& s) {
   return s.keeps_shape_of(taken) ? s.input(taken) : nullptr;
 }
 
-// A reduction that keeps one element a place: over axes of size 1, or over none.
+// A reduction that keeps one element a position: over axes of size 1, or over none.
 ir::Value* reduced_over_ones(const Site& s) {
   if (!s.keeps_shape_of(0)) return nullptr;
   const int rank = s.in(0).rank();

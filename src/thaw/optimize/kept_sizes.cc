@@ -1,4 +1,4 @@
-// Targets of Reshapes that take sizes of the very tensor that is reshaped to their own places: 0 says the same. Nothing needs
+// Targets of Reshapes that take sizes of the very tensor that is reshaped to their own positions: 0 says the same. Nothing needs
 // to be known of the sizes, so that this holds beside frozen ones too.
 #include <algorithm>
 

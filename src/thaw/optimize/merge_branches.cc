@@ -91,7 +91,7 @@ std::optional<Branches> mergeable(ir::Node& node, const infer::Inference& facts,
   for (size_t i = 0; i < found.taken->outputs().size(); ++i) {
     const ir::Value *one = found.taken->outputs()[i], *other = found.otherwise->outputs()[i];
     if (!gives_alike(one, other, facts) || (!is_scalar && facts.fact(one).rank() < 1)) {
-      why = "its branches give other sizes";
+      why = "its branches return other sizes";
       return std::nullopt;
     }
   }

@@ -76,7 +76,7 @@ std::optional<Axes> as_one_transpose(const ops::Shape& in, const ops::Shape& vie
   if (in.size() != out.size() || viewed.size() != permutation.size()) return std::nullopt;
   const auto factors = ops::common_factors(in, viewed);
   if (!factors) return std::nullopt;
-  std::vector<size_t> moved;  // the factors in the order that the Transpose gives them
+  std::vector<size_t> moved;  // the factors in the Transpose's order
   for (const int64_t axis : permutation) {
     if (axis < 0 || axis >= static_cast<int64_t>(viewed.size())) return std::nullopt;
     const std::vector<size_t>& of_axis = factors->of_out[static_cast<size_t>(axis)];

@@ -77,7 +77,7 @@ ir::Value* shape_of_stretch(const Site& s) {
   return s.at().emit("Shape", {shape->input(0)}, {{"start", start}, {"end", end}});
 }
 
-// How many of the first places of a shape are read, by constant places from its front; nullopt where others may be.
+// How many of the first positions of a shape are read, by constant positions from its front; nullopt where others may be.
 std::optional<int64_t> positions_read(const Site& s) {
   const ir::Node& shape = s.node();
   if (shape.attribute("end")) {

@@ -21,11 +21,11 @@ struct NodeInOrder {
   std::vector<bool> takes;                                  // operands that come in the other order; the rest stay
   std::vector<std::pair<int, std::vector<int64_t>>> lists;  // operands that name axes, or hold a number for each
   std::vector<ir::Attribute> attributes;                    // those that name axes
-  std::vector<Order> results;                               // each result is a Transpose of what the node gives then
+  std::vector<Order> results;                               // each result is a Transpose of the node's output then
 };
 
 // Of a node whose operands are Transposes by `order` and are to be what they transpose. nullopt where the operator cares which axis
-// is which and cannot be told, and where it would add floats in another order.
+// is which and is unknown, and where it would add floats in another order.
 std::optional<NodeInOrder> node_in_order(ops::NodeView& view, const Order& order);
 
 }  // namespace thaw::optimizing

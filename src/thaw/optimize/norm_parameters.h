@@ -1,4 +1,4 @@
-// Weights and biases of norms: constants that hold a number for each place of some axes of what is normed.
+// Weights and biases of norms: constants that hold a number for each position of some axes of what is normed.
 #pragma once
 
 #include <string_view>

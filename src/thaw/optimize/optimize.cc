@@ -75,7 +75,7 @@ std::vector<Pass> clean_passes() {
   return {
       {"functions", "calls of the model's own functions become their bodies", inline_functions},
       {"constants", "Constant nodes become initializers", list_constants},
-      {"identities", "nodes that give what they take go", simplifying(identities())},
+      {"identities", "nodes whose output is their input go", simplifying(identities())},
       {"layouts", "Transposes, reshapings, Slices, Concats and Pads that follow each other become one",
        simplifying(merged_layouts())},
       {"numbers", "Casts, limits, signs and conditions that follow each other become one",

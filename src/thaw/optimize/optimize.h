@@ -11,7 +11,7 @@ namespace thaw::optimizing {
 
 using thaw::OptimizeOptions;
 
-// Whether sizes that were frozen are a mistake, and kept apart for who mends them, or meant, and folded.
+// Whether sizes that were frozen are a mistake, and kept apart for who fixes them, or meant, and folded.
 enum class FrozenSizes : uint8_t { kKeptApart, kMeant };
 
 // Changes the model in place. What a fusion nearly found stands in `left`, with the name of its pass as the kind; `passes`

@@ -21,7 +21,7 @@ int inline_functions(Context& context);
 // Constant nodes become initializers of their graph, under the name of their output.
 int list_constants(Context& context);
 
-std::span<const Simplification> identities();         // nodes that give what they take
+std::span<const Simplification> identities();         // nodes whose output is their input
 std::span<const Simplification> merged_layouts();     // Transposes, Reshapes, Slices, Concats, Pads in a row
 std::span<const Simplification> merged_numbers();     // Casts, limits, signs, conditions in a row
 std::span<const Simplification> merged_reductions();  // reductions, stretches of shapes, conditions as numbers
@@ -103,13 +103,13 @@ int fuse_rotary(Context& context);
 // Softmax over scaled products of q and k, a mask added, times v.
 int fuse_attention(Context& context);
 // attention/: an Attention whose heads were split off and transposed before the positions, and whose result is transposed back, reads
-// [batch, positions, heads * width] and gives that: no Transpose is left. RotaryEmbedding between goes along.
+// [batch, positions, heads * width] and returns that: no Transpose is left. RotaryEmbedding between goes along.
 int merge_heads(Context& context);
 // attention/: where queries and keys of a GroupQueryAttention are rotated by the same angles at positions from 0 on, and nothing
 // else reads them rotated, the operator rotates them itself.
 int rotate_inside(Context& context);
 
-// Sums that a norm follows: SkipLayerNormalization and its kin, which give the sum too.
+// Sums that a norm follows: SkipLayerNormalization and its kin, which return the sum too.
 int fuse_skips(Context& context);
 
 // What follows a convolution or a Gemm channel by channel goes into its weights, zeros around what it reads into its pads.

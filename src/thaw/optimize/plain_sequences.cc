@@ -4,7 +4,7 @@
 namespace thaw::optimizing {
 namespace {
 
-// The item at a constant place of a sequence that is put together here.
+// The item at a constant position of a sequence that is put together here.
 ir::Value* item(const Site& s) {
   const ir::Node* sequence = s.made_by(0, "SequenceConstruct");
   const auto position = s.integers(1, "");

@@ -168,7 +168,7 @@ class Pushing {
     return through && through->moved.takes[static_cast<size_t>(use.index)] && through->order == order;
   }
 
-  // A Transpose of what a moving node gives, which becomes one of what that gives then.
+  // A Transpose of a moving node's output, which becomes one of its output then.
   std::optional<Order> end_of(const ir::Use& use, const Order& order) const {
     if (use.node->graph() != &graph_) return std::nullopt;
     const auto second = order_of(*use.node, facts_);

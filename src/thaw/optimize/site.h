@@ -17,7 +17,7 @@ const ir::Node* producer_of(const ir::Value* value, std::string_view op);
 
 class Site {
  public:
-  // Constants of `frozen` are not looked into: sizes were frozen in them, and are no numbers to reckon with.
+  // Constants of `frozen` are not looked into: sizes were frozen in them, and are no numbers to compute with.
   Site(ir::Node& node, const infer::Result& facts, const ops::Emit& at, int64_t opset, const Constants& frozen)
       : node_(node), facts_(facts), at_(at), opset_(opset), frozen_(frozen) {}
 

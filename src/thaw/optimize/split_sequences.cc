@@ -22,7 +22,7 @@ struct Split {
   std::vector<ir::Node*> readers;
 };
 
-// The place that a reader takes, counted from either end; nullopt where it is computed.
+// The position that a reader takes, counted from either end; nullopt where it is computed.
 std::optional<int64_t> position_of(const ir::Node& reader) {
   const ir::Tensor* position = constant_of(reader.input(1));
   if (!position || position->num_elements() != 1 || !ir::is_integer(position->data_type)) return std::nullopt;

@@ -16,7 +16,7 @@ constexpr int64_t kMostUnrolledRounds = 16;
 constexpr size_t kMostUnrolledNodes = 2000;  // that a loop may become
 constexpr uint64_t kMostNestedBytes = 256;   // of constants in graphs inside the body, which each round holds anew
 
-// ONNX Runtime gives the last round's number for each, where the number itself is what is collected.
+// ONNX Runtime returns the last round's number for each, where the number itself is what is collected.
 bool returns_its_number(const ir::Graph& body) {
   return std::ranges::any_of(body.outputs(),
                              [&](const ir::Value* value) { return behind_identities(value) == body.inputs()[0]; });
@@ -57,7 +57,7 @@ struct KnownLoop {
   ir::Node* node = nullptr;
   std::shared_ptr<ir::Graph> body;
   int64_t rounds = 0;
-  size_t carried = 0;  // values that a round gives to the next
+  size_t carried = 0;  // values that a round passes to the next
 };
 
 std::optional<KnownLoop> known_loop(ir::Node& node, const Constants& frozen) {

@@ -63,7 +63,7 @@ class Lowering {
     for (size_t i = 0; i < node.outputs().size(); ++i) {
       ir::Value* old = node.output(static_cast<int>(i));
       if (!old || !old->is_used()) continue;
-      if (i >= made.size() || !made[i]) throw ops::NoEqual{"no operator gives '" + old->name() + "'"};
+      if (i >= made.size() || !made[i]) throw ops::NoEqual{"no operator outputs '" + old->name() + "'"};
       const bool fits = rewrite::can_replace(*old, *made[i]);
       patch.replace(old, fits ? made[i] : at.emit("Identity", {made[i]}));
     }

@@ -9,7 +9,7 @@
 
 namespace thaw::pinning {
 
-// One for each cause: what follows from a size that was told is not told again.
+// One for each cause: what follows from a size that is listed is not listed again.
 std::vector<DynamicAxis> open_sizes(const ir::Model& model, const dim::Scope& scope, const infer::Result& facts);
 
 }  // namespace thaw::pinning

@@ -1,4 +1,4 @@
-// What a model is in already: so that a conversion that changes nothing is told from one that has nothing to change.
+// What a model is in already: so that a conversion that changes nothing is distinguished from one that has nothing to change.
 #pragma once
 
 #include <vector>

@@ -51,7 +51,7 @@ InputStatistics statistics_over(const ir::Model& model, const std::vector<ValueL
       fed.push_back(location);
     } else if (value && (location.graph != 0 || !value->is_input())) {
       computed.push_back(location);
-      // Branches give what has as many axes as the others have.
+      // Branches output what has as many axes as the others have.
       values.push_back({location.graph == 0 ? value : measured.rows(value), OfRuns::kRows});
     }
   }

@@ -30,7 +30,7 @@ constexpr JsonKind kKind{.expected = R"({"default": …, "nodes": […]})",
   refuse_json(std::move(what), std::move(where), {.expected = expected, .next = kKind.next});
 }
 
-// One object of the file, with the place that messages name.
+// One object of the file, with the location that messages name.
 class Entry {
  public:
   Entry(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}

@@ -36,7 +36,7 @@ constexpr int64_t kMostGathered = int64_t{1} << 29;
 struct BlockGroup {
   const PrecisionOptions* precision;
   std::vector<ir::Node*> nodes = {};  // lookups last: they read what a product has
-  // What its products multiply, as far as it can be seen whole: not inside a Loop or Scan. Places as they are before anything is
+  // What its products multiply, as far as it can be seen whole: not inside a Loop or Scan. Positions as they are before anything is
   // changed.
   std::vector<ValueLocation> inputs = {};
   bool has_one_sided_inputs = false;  // all that it multiplies is of one sign, as behind a Relu

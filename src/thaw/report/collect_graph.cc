@@ -65,7 +65,7 @@ class Side {
     return text.size() > kLongestCost ? std::string() : text;
   }
 
-  // "batch = 64, tokens = 64": what costs are told at.
+  // "batch = 64, tokens = 64": the sizes of the costs.
   std::string assumed_text() const {
     std::vector<std::string> parts;
     const std::vector<dim::SymbolInfo>& symbols = seen_->scope->symbols();

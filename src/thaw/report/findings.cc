@@ -25,7 +25,7 @@ Style::Look look_of(Severity severity) {
   return Style::Look::kBold;
 }
 
-constexpr size_t kMostRelated = 6;  // places in text, unless every finding is asked for
+constexpr size_t kMostRelated = 6;  // locations in text, unless every finding is asked for
 
 bool names(const std::string& message, const std::string& name) {
   return !name.empty() && message.find("'" + name + "'") != std::string::npos;
@@ -47,7 +47,7 @@ std::string pattern_of(const Finding& finding) {
   for (const Related& related : finding.related) text += "\n" + related.message;
   for (const auto& [name, body] : finding.details) text += fmt::format("\n{}: {}", name, body);
   text += "\n" + finding.source + "\n" + finding.fix;
-  // Names and lists differ from place to place: "output '345' is [2*batch*h, 1]".
+  // Names and lists differ from location to location: "output '345' is [2*batch*h, 1]".
   std::string pattern;
   for (size_t i = 0; i < text.size(); ++i) {
     const char close = text[i] == '\'' ? '\'' : text[i] == '[' ? ']' : '\0';
@@ -58,7 +58,7 @@ std::string pattern_of(const Finding& finding) {
   return pattern;
 }
 
-// "×9: '446', '466', …": the places of findings that are alike, the first among them.
+// "×9: '446', '466', …": the locations of findings that are alike, the first among them.
 std::string locations_text(std::span<const Finding> findings, std::span<const size_t> group, bool all) {
   constexpr size_t kMostLocations = 6;
   const std::string& node = findings[group.front()].where.node;
@@ -91,7 +91,7 @@ void add_finding(std::string& text, std::span<const Finding> findings, std::span
     line("also", describe(finding.related[i].where) + ": " + finding.related[i].message);
   }
   if (related < finding.related.size()) {
-    line("also", fmt::format("{} (--all prints them)", counted(finding.related.size() - related, "more place")));
+    line("also", fmt::format("{} (--all prints them)", counted(finding.related.size() - related, "more location")));
   }
   if (with_fix && !finding.fix.empty()) line("fix", finding.fix);
 }
@@ -106,7 +106,7 @@ void add_fix(std::string& text, const Finding& finding, const Style& style, bool
   for (const std::string& command : finding.commands) line("help", command);
 }
 
-// Findings that are alike in all but their place, in the order in which each kind is met.
+// Findings that are alike in all but their location, in the order in which each kind is met.
 std::vector<std::vector<size_t>> alike(std::span<const Finding> findings, std::span<const size_t> order) {
   std::vector<std::vector<size_t>> groups;
   std::unordered_map<std::string, size_t> known;

@@ -32,7 +32,7 @@ std::string describe(const FindingCounts& counts);
 // Whether a check with these findings fails: notes alone do not.
 bool worth_failing(const FindingCounts& counts);
 
-// "Resize 'Resize_119', tensor '401'"; "the model" for an empty place. One printable line.
+// "Resize 'Resize_119', tensor '401'"; "the model" for an empty location. One printable line.
 std::string describe(const Location& location);
 
 std::string findings_text(std::string_view model, std::span<const Finding> findings, const Style& style,

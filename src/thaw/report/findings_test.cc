@@ -60,7 +60,7 @@ TEST(Findings, TextCutsALongListAndSaysSo) {
 TEST(Findings, TextCutsALongListOfLocationsToo) {
   std::vector<Finding> one = {examples()[1]};
   one[0].related.resize(9, one[0].related[0]);
-  EXPECT_THAT(findings_text("m.onnx", one, Style(), 5), HasSubstr("also: 3 more places (--all prints them)"));
+  EXPECT_THAT(findings_text("m.onnx", one, Style(), 5), HasSubstr("also: 3 more locations (--all prints them)"));
   EXPECT_THAT(findings_text("m.onnx", one, Style()), Not(HasSubstr("--all")));
 }
 
@@ -121,7 +121,7 @@ TEST(Sarif, FingerprintsTellLocationsApartAndStayFromRunToRun) {
   EXPECT_NE(before[0], before[1]);
   findings[1].message = "other words";
   EXPECT_EQ(prints(findings), before);
-  findings.push_back(findings[1]);  // the same rule at the same place again
+  findings.push_back(findings[1]);  // the same rule at the same location again
   EXPECT_NE(prints(findings)[2], before[0]);
 }
 

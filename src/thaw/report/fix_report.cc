@@ -61,7 +61,7 @@ std::string to_html(const FixReport& report) {
                : report.load_check.has_failed() ? "ONNX Runtime rejects the result. Nothing was written."
                : !report.accepted()
                    ? "Its results differ from the original's. Nothing was written."
-                   : fmt::format("{} changed, {} unresolved.", report::counted(report.changed.size(), "place"),
+                   : fmt::format("{} changed, {} unresolved.", report::counted(report.changed.size(), "location"),
                                  report.remaining.size()));
   report::add_load_check(page, report.load_check);
   report::add_notes(page, "Changed", report::views(report.changed));

@@ -21,7 +21,7 @@ Json column(const Items& items, const Part& part) {
   return list;
 }
 
-// A part that few have: by the place of who has it.
+// A part that few have: by the index of who has it.
 template <typename Items, typename Has, typename Part>
 Json sparse(const Items& items, const Has& has, const Part& part) {
   Json object = Json::object();

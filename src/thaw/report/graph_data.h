@@ -14,7 +14,7 @@ namespace thaw::report {
 enum class Mark : uint8_t { kFrozen, kProblem, kAdded, kRemoved, kChanged };
 
 struct GraphData {
-  // Numbers are places in the lists below, a text's in `texts`; -1 stands for none, 0 for the empty text.
+  // Numbers are indices into the lists below, a text's in `texts`; -1 stands for none, 0 for the empty text.
   struct Module {
     int parent = -1;
     std::string name;          // goes on from its parent's
@@ -56,7 +56,7 @@ struct GraphData {
   std::vector<Marked> marked_nodes, marked_values;
   std::vector<std::pair<int, std::vector<int>>> former_inputs;     // of nodes that had others in the other model
   std::vector<std::pair<int, std::vector<std::string>>> operands;  // what the inputs of an operator (a text) are called
-  std::string assumed;                                             // the sizes that costs are told at: "batch = 64"
+  std::string assumed;                                             // the sizes of the costs: "batch = 64"
   std::vector<std::string> limits;                                 // what is left out, a sentence each
 
   int text(std::string_view text);

@@ -51,7 +51,7 @@ void add_solved(HtmlPage& page, const LiftReport& report, std::string first, con
     row.push_back(HtmlCell::count(group.where.size()));
     row.push_back(HtmlCell::list(group.where, 2));
   }
-  const std::vector<std::string> last{"places", "where"};
+  const std::vector<std::string> last{"locations", "where"};
   page.table(
       has_evidence ? with_traces(std::move(first), report, last) : std::vector{std::move(first), last[0], last[1]},
       rows);

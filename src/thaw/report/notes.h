@@ -39,13 +39,13 @@ void write_changes(JsonWriter& json, std::string_view name, const std::vector<Ch
 std::string notes_text(std::string_view heading, const std::vector<NoteView>& notes, bool all,
                        std::string_view option = "--all");
 
-// "heading (3)", and what each group says, its evidence and its first place; every group and place with `all`.
+// "heading (3)", and what each group says, its evidence and its first location; every group and location with `all`.
 std::string groups_text(std::string_view heading, const std::vector<NoteView>& notes, bool all,
                         std::string_view option = "--all");
 
 // A table of the groups under a heading: what, how many `locations`, where. Nothing where there are no notes.
 void add_notes(HtmlPage& page, std::string_view heading, const std::vector<NoteView>& notes,
-               const std::string& locations = "places");
+               const std::string& locations = "locations");
 // A sentence each, under a heading; nothing where there are none.
 void add_sentences(HtmlPage& page, std::string_view heading, const std::vector<std::string>& sentences);
 

@@ -1,6 +1,6 @@
 // SARIF 2.1.0 (OASIS): one run, one artifact (the model), one result a finding.
 //
-// A model is no text, so a result has no line: its place is a logical location, the node.
+// A model is no text, so a result has no line: its location is a logical one, the node.
 #include <unordered_map>
 
 #include <fmt/format.h>

@@ -18,7 +18,7 @@ struct WeightSide {
 std::string describe(const ir::Tensor& tensor);
 
 // What differs: "type", and, when the types are equal and `values` is asked for, "values": how many elements, and the
-// largest distance for floats and integers. Data that lies in the same place of the same file is not read. Throws
+// largest distance for floats and integers. Data at the same offset of the same file is not read. Throws
 // thaw::Error where the data cannot be had.
 std::vector<Difference> compare(const WeightSide& a, const WeightSide& b, bool values);
 

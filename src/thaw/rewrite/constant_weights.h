@@ -19,7 +19,7 @@ std::string describe_replaceable(int count);
 // "12 weights are inputs too: …": what a verb says that took them as constants, in a line; empty for none.
 std::string describe_taken_weights(int count);
 
-// From here on they are no constants of this model: a caller gives others.
+// From here on they are no constants of this model: a caller feeds others.
 void vary_defaults(ir::Model& model);
 
 // The inputs with a default that something reads, and, after a rewrite, those among them that nothing reads any more: what

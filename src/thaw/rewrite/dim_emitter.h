@@ -29,7 +29,7 @@ class DimEmitter {
   DimEmitter(Emitter& emitter, ir::Model& model, const std::unordered_map<const ir::Value*, ops::Shape>& input_shapes,
              int64_t opset = kOpsetOfAll);
 
-  // What writes the nodes, and the place where they stand.
+  // What writes the nodes, and the position where they stand.
   Emitter& emitter() { return emitter_; }
   const ops::Emit& at() const { return at_; }
   // Where a symbol is an element of an integer input, counted in row-major order.

@@ -1,4 +1,4 @@
-// What is emitted must compute the expression: inference over the emitted nodes gives the expression back.
+// What is emitted must compute the expression: inference over the emitted nodes returns the expression.
 #include "thaw/rewrite/dim_emitter.h"
 
 #include <unordered_map>

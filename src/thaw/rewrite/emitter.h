@@ -1,4 +1,4 @@
-// The one writer of nodes: gives a model the form of an operator that its opset has.
+// The one writer of nodes: it writes an operator in the form that the model's opset has.
 //
 // Nodes are asked for in their newest form. Where the model's opset has an operand as an attribute (Squeeze's axes
 // before 13, Slice's bounds before 10), a constant operand becomes that attribute: the schemas tell which. What the
@@ -21,7 +21,7 @@ namespace thaw::rewrite {
 // What an operand was called when it was an attribute: the same, but for a few.
 std::string attribute_of(const std::string& operand);
 
-// A node of any domain, with any number of outputs: false leaves one out, as its place must be kept.
+// A node of any domain, with any number of outputs: false leaves one out, as its position must be kept.
 struct NodeSpec {
   std::string_view op;
   std::vector<ir::Value*> inputs = {};  // null: left out
@@ -80,7 +80,7 @@ class Emitter final : public ops::NodeWriter {
   std::map<Made, ir::Value*> made_;
 };
 
-// A node of any domain at a place of a rewrite, whose writer is an Emitter. Its outputs, null where one is left out.
+// A node of any domain at a position of a rewrite, whose writer is an Emitter. Its outputs, null where one is left out.
 std::vector<ir::Value*> emit_node(const ops::Emit& at, NodeSpec node);
 
 }  // namespace thaw::rewrite

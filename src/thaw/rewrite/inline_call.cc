@@ -15,7 +15,7 @@ bool has_same_opsets(ir::Model& model, const ir::Function& function) {
   });
 }
 
-// Attributes that stand for the function's take what the call gives, else the function's default; else they go.
+// Attributes that stand for the function's take the call's value, else the function's default; else they go.
 void resolve_attributes(ir::Graph& graph, const ir::Function& function, const ir::Node& call) {
   for (ir::Node* node : graph.nodes()) {
     for (ir::Graph* inner : node->subgraphs()) resolve_attributes(*inner, function, call);

@@ -52,7 +52,7 @@ class PassContext {
   infer::Inference& facts();
   const dim::Scope& scope();  // of the facts
   bool has_facts() const { return facts_ != nullptr; }
-  // After an edit that it was not told of, as of what inputs declare.
+  // After an edit that it did not see, as of what inputs declare.
   void forget_facts() { facts_.reset(); }
 
   // The end of a pipeline: where the file's IR version asks for it, new constants are listed as it lists them, and inputs whose

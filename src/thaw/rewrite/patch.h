@@ -20,7 +20,7 @@ namespace thaw::rewrite {
 
 class Patch {
  public:
-  // New nodes are called after `prefix`, and after the origin where the emitter is told one.
+  // New nodes are called after `prefix`, and after the origin where the emitter is given one.
   Patch(ir::Model& model, std::string prefix) : edit_(model), emitter_(model, std::move(prefix)) {}
 
   Emitter& emitter() { return emitter_; }

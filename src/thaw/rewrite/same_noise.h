@@ -1,4 +1,4 @@
-// Models that draw random numbers, as models that give the same in every run.
+// Models that draw random numbers, as models that return the same in every run.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace thaw::rewrite {
 bool draws_numbers(const ir::Model& model);
 
 // A copy. ONNX Runtime seeds each node that draws numbers by where it stands, so that what was made of a model draws others:
-// in place of such nodes stands what gives numbers by their places and by the name of what the node gives. One that the
+// in place of such nodes stands what computes numbers from their positions and from the name of the node's output. One that the
 // model's opset has no operators for stays.
 std::unique_ptr<ir::Model> with_same_noise(const ir::Model& model);
 

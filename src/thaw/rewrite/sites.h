@@ -1,4 +1,4 @@
-// The places that a pass of patches looks at: nodes of the main graph, and of the graphs inside it.
+// The positions that a pass of patches looks at: nodes of the main graph, and of the graphs inside it.
 #pragma once
 
 #include <vector>

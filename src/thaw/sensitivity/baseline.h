@@ -20,7 +20,7 @@ using Wanted = std::vector<Arrays>;
 
 class Baseline {
  public:
-  // samples: how many there will be about. cuts: those of the places for so many sections that are cut at; none: all of them.
+  // samples: how many there will be about. cuts: of the cut points for so many sections, those in use; none: all of them.
   Baseline(std::unique_ptr<ir::Model> model, size_t sections, size_t samples, CachedArrays::Memory& memory,
            const std::optional<std::set<size_t>>& cuts = {})
       : slots_(samples), cut_(std::move(model), sections, slots_.threads(), memory, cuts) {}

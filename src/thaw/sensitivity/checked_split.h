@@ -7,7 +7,7 @@
 
 namespace thaw::measuring {
 
-// In about so many sections, of cuts that give the outputs bit by bit as the whole model does on `feeds`, which is kept as
+// In about so many sections, of cuts whose outputs are bit by bit those of the whole model on `feeds`, which is kept as
 // sample 0; whole where there are none. samples: how many there will be about.
 std::unique_ptr<Baseline> split_with_check(const ir::Model& model, size_t sections, size_t samples,
                                            CachedArrays::Memory& memory, const Arrays& feeds);

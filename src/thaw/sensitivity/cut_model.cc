@@ -18,7 +18,7 @@ namespace {
 using splitting::Cut;
 using splitting::Stages;
 
-// As many as there are places for.
+// As many as there are cut points for.
 std::vector<Cut> cuts_for(const splitting::CutPositions& positions, size_t sections) {
   for (; sections > 1; --sections) {
     if (sections > positions.all.size() + 1) continue;

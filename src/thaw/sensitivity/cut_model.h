@@ -30,14 +30,14 @@ struct Section {
 
 class CutModel {
  public:
-  // In about so many sections, at narrow places; threads: of each session. `cuts`: numbers of those places that it is cut at, in
+  // In about so many sections, cut where few bytes pass; threads: of each session. `cuts`: indices of the cut points in use, in
   // their order; none: all.
   CutModel(std::unique_ptr<ir::Model> model, size_t sections, int threads, CachedArrays::Memory& memory,
            const std::optional<std::set<size_t>>& cuts = {});
 
   const ir::Model& model() const { return *model_; }
   const ValueNumbers& numbers() const { return *numbers_; }
-  size_t cuts() const { return cuts_; }  // places for cuts
+  size_t cuts() const { return cuts_; }  // cut points, in use or not
   const std::vector<Section>& sections() const { return sections_; }
   // Element types of all that passes from one section to another.
   const BoundaryValues& passing() const { return passing_; }
@@ -58,7 +58,7 @@ class CutModel {
   // depend on them, and adds what they make to `changed`.
   void run(size_t sample, size_t first, size_t last, Arrays& changed);
 
-  // The same for several models at once, whose values differ in the same places: where a section is shown to treat rows of the
+  // The same for several models at once, where the same values differ: where a section is shown to treat rows of the
   // samples' axis apart (rows_of_section.h), theirs go through it one after the other in one batch. That is done for a
   // section and a sample once the first of them has come out of the batch bit by bit as it comes out alone.
   void run_together(size_t sample, size_t first, size_t last, std::vector<Arrays>& changed);

@@ -69,7 +69,7 @@ double flops_of_run(const ir::Model& model, const Arrays& feeds) {
   return confirm::cost_of_runs(model, facts).at(at).flops;
 }
 
-// ONNX Runtime gives convolutions the layout that suits what stands around them, and each layout rounds otherwise: enough for a code
+// ONNX Runtime chooses for convolutions the layout that suits what stands around them, and each layout rounds otherwise: enough for a code
 // of 8 bits to become the next one, on a sample of many. A model of both runs whole each time.
 bool rounds_by_layout(const ir::Model& model, const PrecisionOptions& precision) {
   const auto is_convolution = [](const ir::Node* node) {
@@ -80,7 +80,7 @@ bool rounds_by_layout(const ir::Model& model, const PrecisionOptions& precision)
 }
 
 // The model with all units of a precision converted, cut so that one of them is taken back at the cost of what lies behind it: in about
-// so many sections where they give what it gives whole (`figures`, by sample) on every sample; else in one.
+// so many sections where their outputs are those of the whole model (`figures`, by sample) on every sample; else in one.
 std::unique_ptr<Baseline> cut_converted(const ir::Model& converted, size_t sections, const MeasuredSamples& samples,
                                         const std::vector<ErrorFigures>& figures) {
   constexpr double kSame = 1e-7;

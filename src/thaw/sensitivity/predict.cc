@@ -41,7 +41,7 @@ struct Local {
 // Units that change the same values before the same tail.
 class Group {
  public:
-  // In any order: of units that are alike the first by its place counts.
+  // In any order: of units that are alike the first by its position counts.
   void add(Local local) {
     Local* added = units_.emplace_back(std::make_unique<Local>(std::move(local))).get();
     const auto leads = [&](const Local* before, const auto& share) {
@@ -56,7 +56,7 @@ class Group {
       if (other && other != most_differing_ && other != most_common_) other->first = {};
   }
 
-  // By their places.
+  // By their positions.
   std::vector<Local*> units() const {
     std::vector<Local*> sorted;
     for (const auto& unit : units_) sorted.push_back(unit.get());

@@ -3,8 +3,8 @@
 //
 // The noise that a layer adds passes through the rest of a network in proportion, and what several layers add sums up: Zhou,
 // Moosavi-Dezfooli, Cheung and Frossard, "Adaptive Quantization for Deep Neural Networks", AAAI 2018, sections 3 and 4. Attention
-// and pools average over tokens and places: what all of them have in common passes, what differs is evened out. So the noise
-// is taken apart into the two (propagated_noise.h), each with a factor of its own:
+// and pools average over tokens and positions: what all of them have in common passes, what differs averages out. So the noise
+// is split into the two (propagated_noise.h), each with a factor of its own:
 //
 //   error at the outputs = common * a + differing * b
 //

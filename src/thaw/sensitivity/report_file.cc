@@ -51,7 +51,7 @@ std::string_view word_in(const Words<T>& words, T meaning) {
   return "";
 }
 
-// A value of the report that is read, with the place that messages name.
+// A value of the report that is read, with the location that messages name.
 class Reader {
  public:
   Reader(const Json& json, std::string file, std::string path = {})
@@ -180,7 +180,7 @@ OrderedJson precision_json(const PrecisionOptions& precision) {
 
 // A text that begins as a formula would be worked out by a spreadsheet (CWE-1236): a quote before it makes it a text.
 std::string csv_cell(std::string_view name) {
-  const std::string text = printable(name);
+  std::string text = printable(name);
   const bool is_formula = !text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos;
   if (!is_formula && text.find_first_of(",\"") == std::string_view::npos) return text;
   std::string cell = is_formula ? "\"'" : "\"";
@@ -311,7 +311,7 @@ SensitivityReport parse_report(std::string_view text, const std::string& where) 
       UnitError& error = report.errors.emplace_back();
       error.unit = report.units.size();
       error.precision = one.at("precision").index(report.precisions.size());
-      if (!seen.insert(error.precision).second) one.refuse("its precision stands there twice");
+      if (!seen.insert(error.precision).second) one.refuse("its precision is listed twice");
       error.status = one.at("status").one_of(kStatusWords);
       error.why = one.text_at("message");
       if (one.has("bytes_saved")) error.bytes = one.at("bytes_saved").saved_of(report.weight_bytes);

@@ -15,7 +15,7 @@ namespace thaw::splitting {
 namespace {
 
 constexpr size_t kMostSuggested = 12;
-constexpr size_t kMostPassing = 16;  // tensors: what more pass is no narrow place
+constexpr size_t kMostPassing = 16;  // tensors: what more pass is no cut point
 
 class PositionFinder {
  public:
@@ -63,7 +63,7 @@ class PositionFinder {
     return true;
   }
 
-  // An input that is read before and behind a place must be there twice.
+  // An input that is read before and behind a cut point must be there twice.
   void note_input(const ir::Value* input, bool is_last) {
     const bool was_read = read_.contains(input);
     if (was_read == !is_last) return;
@@ -80,7 +80,8 @@ class PositionFinder {
     for (const ir::Value* value : position.passing)
       position.bytes = position.bytes + infer::bytes_of(facts_.fact(value));
     const auto bytes = position.bytes.is_known() ? dim::evaluate(position.bytes, sizes_) : std::nullopt;
-    position.reckoned = bytes ? static_cast<double>(*bytes) + read_bytes_ : std::numeric_limits<double>::infinity();
+    position.estimated_bytes =
+        bytes ? static_cast<double>(*bytes) + read_bytes_ : std::numeric_limits<double>::infinity();
     return position;
   }
 
@@ -106,7 +107,7 @@ double share_before(const CutPositions& positions, const CutPosition& position, 
 }
 
 bool is_narrower(const CutPosition& a, const CutPosition& b) {
-  return std::pair(a.reckoned, a.passing.size()) < std::pair(b.reckoned, b.passing.size());
+  return std::pair(a.estimated_bytes, a.passing.size()) < std::pair(b.estimated_bytes, b.passing.size());
 }
 
 }  // namespace
@@ -131,7 +132,7 @@ std::vector<Cut> balanced_cuts(const CutPositions& positions, size_t parts, Spli
       const bool a_near = distance(a) <= slack, b_near = distance(b) <= slack;
       if (a_near != b_near) return a_near;
       if (!a_near) return distance(a) < distance(b);
-      if (a.reckoned != b.reckoned || a.passing.size() != b.passing.size()) return is_narrower(a, b);
+      if (a.estimated_bytes != b.estimated_bytes || a.passing.size() != b.passing.size()) return is_narrower(a, b);
       return distance(a) < distance(b);
     };
     size_t chosen = first;
@@ -171,11 +172,11 @@ std::vector<const CutPosition*> narrow_cut_positions(const CutPositions& positio
     }
     if (best) narrow.push_back(best);
   }
-  // What has a narrower one beside it is no narrow place.
+  // What has a narrower one next to it is no cut point.
   std::vector<const CutPosition*> narrowest;
   for (size_t i = 0; i < narrow.size(); ++i) {
     const auto is_wider_than = [&](size_t other) {
-      return other < narrow.size() && narrow[other]->reckoned < narrow[i]->reckoned;
+      return other < narrow.size() && narrow[other]->estimated_bytes < narrow[i]->estimated_bytes;
     };
     if (!is_wider_than(i - 1) && !is_wider_than(i + 1)) narrowest.push_back(narrow[i]);
   }

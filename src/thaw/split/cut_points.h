@@ -1,4 +1,4 @@
-// Places between nodes that few numbers pass.
+// Cut points: positions between nodes that few bytes pass.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct CutPosition {
   Cut passing;     // made before, read behind
   dim::Dim bytes;  // unknown where a size is
   // Bytes at the sizes, with those of inputs that are read on both sides; infinite where that is not known.
-  double reckoned = 0;
+  double estimated_bytes = 0;
   uint64_t weights_before = 0;
   double flops_before = 0;  // at the sizes, of the nodes whose cost is known
 };
@@ -28,7 +28,7 @@ struct CutPositions {
   double flops = 0;
 };
 
-// Costs are reckoned at `sizes`, by symbol, and at 64 for the others. Sizes that are computed do not count as passing: parts
+// Costs are computed at `sizes`, by symbol, and at 64 for the others. Sizes that are computed do not count as passing: parts
 // compute them anew.
 CutPositions find_cut_positions(const ir::Model& model, dim::Scope& scope, const infer::Result& facts,
                                 const Passings& passings, const NamedSizes& sizes);

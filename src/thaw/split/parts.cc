@@ -27,7 +27,7 @@ void add_once(Values& values, const ir::Value* value) {
   if (std::ranges::find(values, value) == values.end()) values.push_back(value);
 }
 
-// What one part takes and gives.
+// What one part takes and returns.
 struct Interface {
   Values inputs;      // of the whole model
   Values received;    // from earlier parts

@@ -26,7 +26,7 @@
 namespace thaw {
 namespace {
 
-// The rules of frozen sizes; the others mend what is declared, or write the same sizes another way.
+// The rules of frozen sizes; the others fix what is declared, or write the same sizes another way.
 bool rewrites_sizes(const Change& change) { return change.kind.starts_with("THAW01"); }
 
 void list_renames(const SizeRenames& renames, FixReport& report) {
@@ -34,7 +34,7 @@ void list_renames(const SizeRenames& renames, FixReport& report) {
     report.changed.push_back({.kind = "rename a size", .location = "size '" + from + "'", .replaced = {{from, to}}});
 }
 
-// The errors of `check` in the result, of which nothing is said yet: a place that is left for another rule is told of.
+// The errors of `check` in the result, that are not reported yet: a location that is left for another rule is.
 void list_errors(const ir::Model& fixed, FixReport& report) {
   CheckOptions errors;
   for (const RuleInfo& rule : rules())

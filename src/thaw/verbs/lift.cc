@@ -60,7 +60,7 @@ std::vector<TraceInput> inputs_of(const lifting::Trace& trace) {
   return inputs;
 }
 
-// "float32[660, 1536]", "int64[1, 3] = 1, 22, 30". A name among the sizes is told by its value in the trace.
+// "float32[660, 1536]", "int64[1, 3] = 1, 22, 30". A name among the sizes is shown as its value in the trace.
 std::string input_text(const TraceInput& input, const std::vector<Note>& sizes, size_t trace) {
   std::string text = "added";
   if (input.type.kind != ir::Type::Kind::kNone) {
@@ -75,7 +75,7 @@ std::string input_text(const TraceInput& input, const std::vector<Note>& sizes, 
   return input.values.empty() ? text : text + " = " + input.values;
 }
 
-// An .npz file with the inputs of the trace that is called like it. Integers give values, other arrays their shape.
+// An .npz file with the inputs of the trace that is called like it. Of integers the values are read, of other arrays the shape.
 void read_archive(const std::filesystem::path& path, std::vector<lifting::Trace>& traces) {
   const auto trace = std::ranges::find_if(
       traces, [&](const lifting::Trace& t) { return std::filesystem::path(t.name).stem() == path.stem(); });

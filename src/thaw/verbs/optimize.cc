@@ -66,7 +66,7 @@ confirm::FixCheck check_result(const ir::Model& model, const ir::Model& original
   run::drop_declared_sizes(*opened);
   for (size_t i = 0; i < model.graph->inputs().size(); ++i)
     opened->graph->inputs()[i]->set_type(model.graph->inputs()[i]->type);
-  // Fused operators round otherwise: what is reckoned from numbers of about 1 is known to 1e-7, as a sigmoid that gives
+  // Fused operators round otherwise: what is computed from numbers of about 1 is known to 1e-7, as a sigmoid that evaluates to
   // next to nothing is.
   confirm::Closeness closeness;
   if (options.level == OptimizeLevel::kFuse) {

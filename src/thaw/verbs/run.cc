@@ -27,7 +27,7 @@ run::Point point_of(const RunOptions& options) {
   if (options.sizes.empty()) return {};
   std::vector<run::Point> points = run::choose_points(dim::parse_range_spec(options.sizes));
   if (points.size() != 1) {
-    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("gives {} sets of sizes", points.size()),
+    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("has {} sets of sizes", points.size()),
                                               .where = "--sizes '" + options.sizes + "'",
                                               .expected = "one size for each name",
                                               .next = "use `thaw verify` to run at several"});

@@ -6,14 +6,14 @@
 //   expression  a polynomial with integer coefficients whose atoms are symbols and
 //               floor(a/b), a % b, min(a,b), max(a,b), broadcast(a,b).
 //
-// Arithmetic never fails: overflow of int64, division by zero, or an expression larger than the scope's budget gives
+// Arithmetic never fails: overflow of int64, division by zero, or an expression larger than the scope's budget returns
 // unknown. Expressions are interned in their Scope in normal form, so that `same` is a pointer comparison:
 //   ceil(a/b) = -floor(-a/b); floor((b*x + r)/b) = x + floor(r/b); floor(floor(a/b)/c) = floor(a/(b*c)) for b, c > 0;
 //   min/max/broadcast are flattened, sorted and rid of operands that the known ranges dominate.
 // `same(a, b)` says "equal for every value of the symbols"; its absence says nothing: ask dim/prove/prove.h.
 //
 // broadcast(a, b) is the ONNX (multidirectional) broadcast of two sizes that are assumed compatible: b where a is 1,
-// else a (so 0 and 1 give 0). A constant operand other than 1 decides it; equal operands are their own broadcast.
+// else a (so 0 and 1 are 0). A constant operand other than 1 decides it; equal operands are their own broadcast.
 #pragma once
 
 #include <concepts>

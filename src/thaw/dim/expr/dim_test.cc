@@ -1,4 +1,4 @@
-// The arithmetic of sizes: what each operation gives, what is unknown, and the forms that typical models lead to.
+// The arithmetic of sizes: what each operation evaluates to, what is unknown, and the forms that typical models lead to.
 #include "thaw/dim/expr/dim.h"
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 //   - coefficients and m have no common factor; each coefficient lies in (-m/2, m/2], the constant in [0, m);
 //   - the first coefficient that is not m/2 is positive: floor(-x/m) = -floor((x + m - 1)/m). For m = 2, where there is
 //     none, both floor(x/2) and floor((x + 1)/2) are kept, for products of them to stay products (see Poly::finish);
-//   - where assumptions give the remainder of the numerator modulo a factor g of m, the constant is the least of the g
-//     that give the same value;
+//   - where assumptions determine the remainder of the numerator modulo a factor g of m, the constant is the least of the g
+//     that evaluate to the same value;
 //   - no floor alone inside: floor((floor(a/b) + r)/m) = floor((a + b*r)/(b*m)); no min or max alone inside,
 //     for floor is monotonic:
 //     floor(min(a, b)/m) = min(floor(a/m), floor(b/m)).
@@ -66,7 +66,7 @@ SplitNumerator split_numerator(const Expr& a, int64_t common, int64_t m) {
   return result;
 }
 
-// Brings the constant into [0, m), and to the least that gives the same value; returns what the floor loses by it.
+// Brings the constant into [0, m), and to the least that evaluates to the same value; returns what the floor loses by it.
 int64_t reduce_constant(Poly& inside, int64_t m) {
   int64_t carry = floor_quotient(inside.constant(), m);
   if (carry < 0) {  // in two steps, each of which fits
@@ -77,7 +77,7 @@ int64_t reduce_constant(Poly& inside, int64_t m) {
   }
   const Congruence known = congruence(inside, m);
   if (known.modulus == 1) return carry;
-  // Every constant in [first, first + modulus) gives the same floor.
+  // Every constant in [first, first + modulus) has the same floor.
   const int64_t constant = inside.constant();
   const int64_t first = constant - known.remainder;
   if (first <= 0) {

@@ -26,7 +26,7 @@ class Program {
   // Ids of the symbols that stand in the roots, ascending.
   const std::vector<int>& symbols() const { return symbols_; }
 
-  // Evaluates every root at the point that gives values[i] to symbols()[i]. Then root(i) holds, where the outcome is
+  // Evaluates every root at the point where symbols()[i] is values[i]. Then root(i) holds, where the outcome is
   // kValue.
   Outcome run(std::span<const int64_t> values);
   // About how many operations a run takes.

@@ -14,7 +14,7 @@ constexpr int kMaxSteps = 24;
 
 int64_t ceil_quotient(int64_t a, int64_t b) { return -floor_quotient(-a, b); }
 
-// One place where an atom can be replaced: term `term`, of which `atom` is a factor with power 1 and `rest` the others.
+// One occurrence of an atom that can be replaced: term `term`, of which `atom` is a factor with power 1 and `rest` the others.
 struct Position {
   Term term;
   const Atom* atom = nullptr;

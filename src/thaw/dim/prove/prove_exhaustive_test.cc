@@ -1,5 +1,5 @@
 // The prover against brute force: pairs of expressions over two symbols on small domains. Its verdict is the one that
-// all points give, its counterexample is the smallest; and what each of its methods claims by itself holds at all
+// all points agree on, its counterexample is the smallest; and what each of its methods claims by itself holds at all
 // points.
 #include <algorithm>
 #include <random>
@@ -227,7 +227,7 @@ TEST(ProveExhaustive, UnboundedVerdictsHoldOnAGrid) {
   EXPECT_LT(open * 50, total);
 }
 
-// With a relation between the symbols: a verdict is the one that all points give at which it holds.
+// With a relation between the symbols: a verdict is the one of all points at which it holds.
 TEST(ProveExhaustive, VerdictsUnderAFactAgreeWithBruteForce) {
   size_t yes = 0;
   size_t by_fact = 0;

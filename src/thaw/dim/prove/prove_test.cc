@@ -87,7 +87,7 @@ TEST_F(Prove, MinMaxAndBroadcastAreSplitIntoComparisons) {
   EXPECT_EQ(equal("min(max(n, 3), 8)", "max(min(n, 8), 3)"), Verdict::kYes);
   EXPECT_EQ(broadcastable("broadcast(n, m)", "n"), Verdict::kYes);
   EXPECT_EQ(at_most("broadcast(n, m)", "n + m"), Verdict::kYes);
-  EXPECT_EQ(equal("broadcast(n, m)", "max(n, m)"), Verdict::kNo);  // 0 and 1 give 0
+  EXPECT_EQ(equal("broadcast(n, m)", "max(n, m)"), Verdict::kNo);  // 0 and 1 are 0
   scope_.assume_range(dim("n"), 1, std::nullopt);
   scope_.assume_range(dim("m"), 1, std::nullopt);
   EXPECT_EQ(equal("broadcast(n, m)", "max(n, m)"), Verdict::kYes);

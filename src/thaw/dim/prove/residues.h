@@ -27,7 +27,7 @@ struct Case {
 // All cases of a statement, one after the other.
 class Cases {
  public:
-  // `moduli` as moduli_of gives them; none splits only by what is assumed of the symbols.
+  // `moduli` as moduli_of returns them; none splits only by what is assumed of the symbols.
   Cases(const Statement& statement, const std::map<int, int64_t>& moduli);
 
   // How many cases there are; past the limit of 64 bits, the highest int64.

@@ -156,7 +156,7 @@ std::vector<SpecGroup> parse_range_spec(std::string_view text) {
     for (std::string_view entry_text : split_outside_brackets(group_text, ',')) {
       SpecEntry entry = parse_entry(entry_text);
       const auto same_name = [&](const SpecEntry& other) { return !entry.is_relation() && other.name == entry.name; };
-      if (std::any_of(group.begin(), group.end(), same_name)) fail(entry_text, "the name stands twice in one group");
+      if (std::any_of(group.begin(), group.end(), same_name)) fail(entry_text, "the name is twice in one group");
       group.push_back(std::move(entry));
     }
     groups.push_back(std::move(group));

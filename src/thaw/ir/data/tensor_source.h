@@ -1,4 +1,4 @@
-// Data that is made when it is asked for: a weight that is transposed, joined or converted on its way into a model.
+// Data that is made when it is asked for: a weight that is transposed, concatenated or converted on its way into a model.
 //
 // Writing a model asks for the bytes once, in order and in chunks, so that a tensor of any size passes through little
 // memory.

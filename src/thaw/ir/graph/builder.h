@@ -46,11 +46,11 @@ Type tensor_type(DataType elem_type, const Dims& dims);
 Type tensor_type(DataType elem_type);  // of unknown rank
 Type sequence_type(Type element);
 
-// What add_node may be told besides operator, inputs and attributes.
+// What add_node takes besides operator, inputs and attributes.
 struct NodeOptions {
   std::string_view domain = {};
   std::string name = {};                  // of the node
-  std::vector<std::string> outputs = {};  // names; "" leaves an output out, as its place must be kept
+  std::vector<std::string> outputs = {};  // names; "" leaves an output out, as its position must be kept
 };
 
 class GraphBuilder {

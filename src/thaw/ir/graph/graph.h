@@ -113,7 +113,7 @@ class Value {
   // The constant behind the value: its initializer, or the tensor of the Constant node that makes it; null if none.
   // An initializer that is also a graph input is a default; fixed_constant() tells whether it counts as a constant.
   const Tensor* constant() const;
-  // The same, but null for what whoever runs the model gives: an input of a subgraph, and a default where it varies.
+  // The same, but null for what the caller feeds: an input of a subgraph, and a default where it varies.
   const Tensor* fixed_constant() const;
   Tensor* initializer() const { return initializer_; }
   const SparseTensor* sparse_initializer() const { return sparse_initializer_; }

@@ -9,7 +9,7 @@
 namespace thaw::ir {
 
 namespace {
-constexpr uint64_t kOrderStep = uint64_t{1} << 32;  // room for 32 insertions at one place
+constexpr uint64_t kOrderStep = uint64_t{1} << 32;  // room for 32 insertions at one position
 }
 
 void Graph::Editor::refuse(const std::string& what, const std::string& where, const std::string& next) {
@@ -226,7 +226,7 @@ void Node::unlink(int i) {
   Value* value = inputs_[static_cast<size_t>(i)];
   uint32_t& slot = use_slots_[static_cast<size_t>(i)];
   if (!value || slot == kNoSlot) return;
-  // The last use takes the freed place.
+  // The last use takes the freed position.
   const Use moved = value->uses_.back();
   value->uses_[slot] = moved;
   value->uses_.pop_back();

@@ -25,7 +25,7 @@ struct Declaration {
   bool holds() const { return main == nullptr || main->type == main_type; }
 };
 
-// A list of values with O(1) removal: removed places are null until the list is asked for.
+// A list of values with O(1) removal: removed positions are null until the list is asked for.
 class ValueList {
  public:
   explicit ValueList(int Value::* slot) : slot_(slot) {}

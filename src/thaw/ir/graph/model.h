@@ -147,7 +147,7 @@ std::vector<std::filesystem::path> save(const Model& model, const std::filesyste
 
 // The wire bytes that save would write, external data left as it is (for tests and for handing to ONNX Runtime).
 std::string serialize(const Model& model);
-// The same a chunk at a time, so that they lie nowhere twice: `begin` is told how many there will be, then `pass_on` is given them.
+// The same a chunk at a time, so that they lie nowhere twice: `begin` gets how many there will be, then `pass_on` is given them.
 using BeginBytes = std::function<void(uint64_t size)>;
 using PassBytes = std::function<void(std::string_view bytes)>;
 void serialize(const Model& model, const BeginBytes& begin, const PassBytes& pass_on);

@@ -11,7 +11,7 @@ namespace thaw::ir {
 
 struct SmallModel {
   std::unique_ptr<Model> model;
-  std::vector<std::string> layers;  // what each gives, [first, n, 8] like the input; the last is the output "y"
+  std::vector<std::string> layers;  // what each outputs, [first, n, 8] like the input; the last is the output "y"
 };
 
 // From the input "x" [first, n, 8] to the outputs "y" [first, n, 8] and "pooled" [first, 8], drawn by the seed: products with weights,

@@ -20,7 +20,7 @@ namespace thaw::ir {
 namespace {
 
 constexpr uint64_t kAlignment = 4096;           // of each tensor in a data file: a page, so that runtimes can map it
-constexpr uint64_t kBulk = uint64_t{64} << 20;  // from here on the page cache costs more than it gives
+constexpr uint64_t kBulk = uint64_t{64} << 20;  // from here on the page cache costs more than it saves
 
 bool same_folder(const std::filesystem::path& a, const std::filesystem::path& b) {
   struct stat first{}, second{};

@@ -21,7 +21,7 @@ class DataFiles {
  public:
   // For a model file at `model`; `name` is what its data files are called: that, or with a number before the ending
   // where a file of that name is there. Names never come from the model: they would be its author's to choose. Those that it takes
-  // are kept for it by what `scratch` gives, a folder beside the model.
+  // are kept for it by what `scratch` returns, a folder beside the model.
   using GetScratch = std::function<const ScratchFolder&()>;
   DataFiles(const std::filesystem::path& model, std::string name, GetScratch scratch);
   DataFiles(const DataFiles&) = delete;
@@ -39,7 +39,7 @@ class DataFiles {
   bool has_old() const;
   bool has_new() const { return !files_.empty(); }
   const std::vector<std::unique_ptr<AtomicFile>>& files() const { return files_; }
-  // Whether data of a model that is replaced goes with it: it has one of the names that this class gives, and is not used here.
+  // Whether data of a model that is replaced goes with it: it has one of the names that this class makes, and is not used here.
   bool replaces(const std::filesystem::path& data) const;
   std::vector<std::filesystem::path> written() const;
 

@@ -70,7 +70,7 @@ class TensorReader {
   static SparseTensor read_sparse(ReadContext& context, std::string_view bytes);
 };
 
-// A StringStringEntryProto. `plain`: writing key and value gives the same message again.
+// A StringStringEntryProto. `plain`: writing key and value yields the same message again.
 struct StringEntry {
   std::string_view key, value;
   bool plain = true;

@@ -13,7 +13,7 @@ using wire::Field;
 using wire::Reader;
 using wire::varint_tag;
 
-// Reads a type and notes whether writing the members gives the same message again.
+// Reads a type and notes whether writing the members yields the same message again.
 class TypeReader {
  public:
   bool is_odd() const { return odd_; }

@@ -1,6 +1,6 @@
 // The protobuf wire format, read: fields one after the other, every length checked.
 //
-// A Reader walks the fields of one message. Known fields are told by their tag (number and wire type together), so that
+// A Reader walks the fields of one message. Known fields are recognized by their tag (number and wire type together), so that
 // a known number with another wire type falls among the unknown ones, as protobuf does it; `whole` keeps such fields as
 // they are. Malformed bytes throw wire::Malformed, which the model reader turns into a thaw::Error with file and
 // offset.

@@ -1,4 +1,4 @@
-// What a decoder gives: the samples as they stand in the file, and what the file says of them.
+// What a decoder returns: the samples as they stand in the file, and what the file says of them.
 #pragma once
 
 #include "thaw/media/image/image.h"

@@ -16,7 +16,7 @@ struct Pair {
 };
 
 std::vector<Pair> pairs_of(int64_t size, int64_t new_size) {
-  // The factor is inverted twice, and places are floats, as there.
+  // The factor is inverted twice, and positions are floats, as there.
   const double scale = 1.0 / (static_cast<double>(new_size) / static_cast<double>(size));
   const auto fixed = [](float weight) { return static_cast<int32_t>(std::nearbyint(weight * kOne)); };
   std::vector<Pair> pairs;

@@ -65,7 +65,7 @@ std::vector<std::string> tokens_as_they_are(const json& settings) {
     if (token.contains("normalized") && token["normalized"] == true) continue;
     if (!token["content"].get_ref<const std::string&>().empty()) contents.push_back(token["content"]);
   }
-  // The longest first: of two that begin at one place it is the one that is found.
+  // The longest first: of two that begin at one position it is the one that is found.
   std::ranges::sort(contents, std::greater{}, &std::string::size);
   return contents;
 }

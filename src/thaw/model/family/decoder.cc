@@ -23,7 +23,7 @@ struct Inputs {
   std::vector<Var> deepstack;
 };
 
-// Whether position_ids have three coordinates. Those of text alone are equal, and onnxruntime-genai gives one then.
+// Whether position_ids have three coordinates. Those of text alone are equal, and onnxruntime-genai passes one then.
 bool by_axis(const BuildOptions& options, const DecoderConfig& c) {
   return options.kv_cache && c.rope.has_axes() && (options.takes_embeddings || !options.genai);
 }
@@ -64,7 +64,7 @@ Inputs declare_inputs(Net& net, const Scope& scope, const DecoderConfig& c, int6
   return in;
 }
 
-// The residual stream. What a layer gives is added where the next norm reads the sum: one operator in ONNX Runtime.
+// The residual stream. A layer's output is added where the next norm reads the sum: one operator in ONNX Runtime.
 class Residual {
  public:
   explicit Residual(Var start) : sum_(start) {}

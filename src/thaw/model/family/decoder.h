@@ -15,7 +15,7 @@
 //
 // and with BuildOptions::takes_embeddings
 //
-//   inputs_embeds         instead of input_ids: [batch, seq, hidden] in the model's type, as embedding.onnx gives them
+//   inputs_embeds         instead of input_ids: [batch, seq, hidden] in the model's type, as embedding.onnx outputs them
 //   deepstack_embeds_<k>  the same shape, for Qwen3-VL: added after layer k
 #pragma once
 

@@ -10,7 +10,7 @@
 //   inputs_embeds          [batch, seq, hidden]: features where the special tokens stand, embeddings elsewhere
 //   deepstack_embeds_<k>   the same shape: features where the visual tokens stand, zeros elsewhere
 //
-// Features are in the model's type, as the towers give them, and stand in the order in which their tokens do, row of
+// Features are in the model's type, as the towers output them, and stand in the order in which their tokens do, row of
 // the batch by row. There may be none, and no token then. More tokens than features are an error at run time.
 #pragma once
 
@@ -24,7 +24,7 @@ std::unique_ptr<ir::Model> build_qwen_vl_embedding(const BuildContext& context);
 std::unique_ptr<ir::Model> build_qwen3_asr_embedding(const BuildContext& context);
 std::unique_ptr<ir::Model> build_phi4_embedding(const BuildContext& context);
 
-// How many DeepStack tensors the decoder adds: one behind each of its first layers. What a tower gives beyond its `layers` is
+// How many DeepStack tensors the decoder adds: one behind each of its first layers. What a tower outputs beyond its `layers` is
 // made and left unread, as in transformers.
 int64_t num_deepstack(const Config& config, int64_t layers);
 // After which of the tower's layers the features are taken, in the order of their mergers.

@@ -37,7 +37,7 @@ std::string letters_of(std::string_view name) {
   return letters;
 }
 
-// What stands behind the model's own name. A class of another name may have other layers, unless its head alone is told.
+// What stands behind the model's own name. A class of another name may have other layers, unless only its head is asked for.
 std::string ending_of(std::string_view architecture, std::string_view model_type) {
   const std::string letters = letters_of(architecture), own = letters_of(model_type);
   if (letters.starts_with(own)) return letters.substr(own.size());

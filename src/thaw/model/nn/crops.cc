@@ -58,7 +58,7 @@ Var bucketed_positions(Var mask, int64_t side, int64_t table_side) {
 
 namespace {
 
-// How many cells down and across of each image's joined crops show the image: the first column of the crops that begin
+// How many cells down and across of each image's crops side by side show the image: the first column of the crops that begin
 // a row, and the first row of the crops of the first row. int64 [num_images] each.
 struct Shown {
   Var down, across;

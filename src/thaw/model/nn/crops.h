@@ -16,7 +16,7 @@ namespace thaw::model {
 struct CropGrid {
   // Per image, int64 [num_images].
   Var down, across;  // in crops; 0 for an image that is smaller than a crop
-  Var first;         // its whole view's place among the crops in use
+  Var first;         // its whole view's index among the crops in use
   // Per crop in use, int64 [num_crops, 2]: (image, crop of the image)
   Var index;
 };
@@ -38,7 +38,7 @@ enum class CropOrder : uint8_t { kCropsFirst, kWholeFirst };
 
 // The tokens of all images, one image after the other: int64 [num_tokens]. An image's crops are one picture, of which
 // the cells that show the image are read row by row, with a line break after each row; its whole view likewise; and
-// between the two stands a separator. A token is kLineBreak, kSeparator, or kFirstCell + the place of a cell in
+// between the two stands a separator. A token is kLineBreak, kSeparator, or kFirstCell + the index of a cell in
 // [num_crops, cells, cells], with cells = (side + 1) / 2: two by two patches are a cell.
 // mask: bool [num_images, max_num_crops, side, side]; a cell shows the image if its upper left patch does.
 constexpr int64_t kLineBreak = 0, kSeparator = 1, kFirstCell = 2;

@@ -1,7 +1,7 @@
 // Attention of decoders: each token attends to itself and what came before it, in its own row of the batch.
 //
 // Tokens stand at indices 0 … total - 1, total = past + seq: those of the cache, then the new ones. What a token sees
-// is told by indices and by attention_mask alone, so padding may stand at the left or at the right; positions
+// is decided by indices and by attention_mask alone, so padding may stand at the left or at the right; positions
 // (nn/rope.h) play no part. A token that sees nothing (padding at the left) gets some average, never NaN.
 #pragma once
 

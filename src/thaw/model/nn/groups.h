@@ -31,7 +31,7 @@ Groups make_groups(Var row, Var present, Var location, bool bounded);
 Groups even_groups(Var groups, Var slots);
 
 // For each index, in which of the intervals [0, ends[0]), [ends[0], ends[1]), … it lies: int64, of the shape of `index`
-// [n]; ends: int64 [intervals], not falling. An index past the last end gives the number of intervals.
+// [n]; ends: int64 [intervals], not falling. An index past the last end yields the number of intervals.
 Var interval_of(Var index, Var ends);
 
 // Scaled dot-product attention (Vaswani et al., 2017) of each row over the rows of its group.

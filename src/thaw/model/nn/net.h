@@ -127,7 +127,7 @@ Var cumulative_sum(Var x, int64_t axis);  // inclusive
 Var softmax(Var x, int64_t axis);
 Var matmul(Var a, Var b);
 
-// Shape. A Reshape target may hold 0 (the input's size at that place) and one -1.
+// Shape. A Reshape target may hold 0 (the input's size at that position) and one -1.
 Var reshape(Var x, const std::vector<int64_t>& dims);
 Var reshape(Var x, Var shape);
 Var transpose(Var x, const std::vector<int64_t>& permutation);

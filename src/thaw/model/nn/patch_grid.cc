@@ -175,7 +175,7 @@ Var interpolated_positions(const PatchGrid& grid, Var table, int64_t side) {
     Var to_low, to_high;  // their weights, float32 [num_patches, 1]
   };
   // Position i of n falls on i * (side - 1) / (n - 1). The whole part is computed on integers, so that it is right on
-  // every device; the rest is what float32 division gives, as in PyTorch.
+  // every device; the rest is the result of float32 division, as in PyTorch.
   const auto axis = [&](Var index, Var size) {
     Var steps = maximum(size - 1.0, net.integer(1));
     Var scaled = index * static_cast<double>(side - 1);

@@ -33,7 +33,7 @@ struct PatchGrid {
   Var image;
   Var frame;                      // within its image
   Var row, column;                // in patches, within the frame
-  Var in_frame;                   // its place among the frame's patches
+  Var in_frame;                   // its position among the frame's patches
   Var patch_height, patch_width;  // of its image
 
   Counted count(Var each) const;

@@ -152,7 +152,7 @@ Rope read_rope(const Config& text, int64_t head_dim, const RopeDefaults& default
   if (!std::ranges::all_of(rope.frequencies, is_good) || !std::ranges::all_of(rope.long_context, is_good) ||
       !std::isfinite(rope.scale)) {
     (source.rope ? *source.rope : text)
-        .fail("rope_theta", fmt::format("({}) and the factors beside it give no frequencies", source.theta()),
+        .fail("rope_theta", fmt::format("({}) and the factors beside it yield no frequencies", source.theta()),
               "positive numbers");
   }
   if (!defaults.sections.empty()) rope.axis = axes_of(source, rope.dim / 2);

@@ -63,7 +63,7 @@ void gather_block_quantized_rule(Context& ctx) {
   int64_t bits = ctx.attr_int("bits", 4);
   if (data.dtype == DataType::kUint8 && (bits == 2 || bits == 4)) wide.back() = wide.back() * (8 / bits);
   if (data.dtype == DataType::kUndefined) wide.back() = Dim();
-  // A scale for each block along one axis, and each place of the others.
+  // A scale for each block along one axis, and each position of the others.
   const auto blocks = normalize_axis(ctx, ctx.attr_int("quantize_axis", 1), data.rank());
   const int64_t block = ctx.attr_int("block_size", 128);
   for (int k = 0; blocks && block > 0 && k < data.rank(); ++k) {
@@ -85,7 +85,7 @@ void relative_position_bias_rule(Context& ctx) {
             key && key->size() == 1 ? key->front() : Dim()});
 }
 
-// The bias [1, heads, s, s], each row times a gate that its token in the query gives; tokens may be packed.
+// The bias [1, heads, s, s], each row times a gate computed from its token in the query; tokens may be packed.
 void gated_position_bias_rule(Context& ctx) {
   const Fact &query = ctx.input(0), &bias = ctx.input(2);
   const Fact& tokens = query.rank() == 2 ? ctx.input(6) : query;
@@ -122,7 +122,7 @@ void batch_torch_embedding(BatchContext& n) {
   n.become(0, n.emit("Gather", {n.leading(0), n.original(1)}, {{"axis", int64_t{1}}}), Form::kLeading);
 }
 
-// Scales and zero points have the data's axes, with fewer places where blocks or bytes hold several numbers.
+// Scales and zero points have the data's axes, with fewer positions where blocks or bytes hold several numbers.
 std::optional<AxesMap> gather_quantized_axes(NodeView& view) {
   auto map = gather_axes(view, view.attr_int("gather_axis", 0));
   if (!map) return std::nullopt;
@@ -181,7 +181,7 @@ void needs_of_gather_quantized(Context& ctx) {
 
 void add_microsoft_embedding_ops(Registry& r) {
   using enum Role;
-  // Where no positions are given, a token's place is its position.
+  // Where no positions are given, a token's index is its position.
   r.add({.domain = kMicrosoft,
          .name = "EmbedLayerNormalization",
          .shape = embed_layer_norm_rule,

@@ -64,7 +64,7 @@ void moe_rule(Context& ctx) {
   if (first.rank() != 3) return;
   const bool transposed = dim::same(first.dim(1), hidden) && !dim::same(first.dim(2), hidden);
   const int in = transposed ? 1 : 2, out = transposed ? 2 : 1;
-  // An activation with a gate takes two features for each that it gives, where both stand in one weight.
+  // An activation with a gate takes two features for each that it outputs, where both stand in one weight.
   const bool gated = ctx.attr_int("swiglu_fusion", 0) != 0;
   const dim::Dim inner = first.dim(out);
   require_axis(ctx, 2, 3, in, hidden, "hidden size of an expert's first layer");

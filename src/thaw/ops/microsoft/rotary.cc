@@ -50,7 +50,7 @@ void batch_microsoft_rotary(BatchContext& n) { batch_rotary(n, 1, 2); }
 // [batch, sequence, hidden] or [batch, heads, sequence, head].
 void add_microsoft_rotary_ops(Registry& r) {
   using enum Role;
-  // One position is the first token's: the others count on, each by its place.
+  // One position is the first token's: the others count on, each by its index.
   r.add({.domain = kMicrosoft,
          .name = "RotaryEmbedding",
          .shape = rotary_rule,

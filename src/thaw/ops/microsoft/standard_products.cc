@@ -12,7 +12,7 @@ namespace {
 
 struct ActivationForm {
   std::string_view name;
-  std::vector<std::string_view> parameters;  // attributes of ONNX's operator, each of which the fused one must give
+  std::vector<std::string_view> parameters;  // attributes of ONNX's operator, each of which the fused one must have
 };
 
 const ActivationForm kActivations[] = {

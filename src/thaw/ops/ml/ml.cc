@@ -98,7 +98,7 @@ void feature_vectorizer(Context& ctx) {
   ctx.set_tensor(0, DataType::kFloat, Shape{batch, width});
 }
 
-// The type of the values that labels map to, from whichever attribute gives them.
+// The type of the values that labels map to, from whichever attribute has them.
 DataType label_encoder_type(Context& ctx) {
   if (ctx.opset() < 2) {
     DataType in = ctx.input(0).dtype;
@@ -136,7 +136,7 @@ void linear_classifier(Context& ctx) {
   classifier(ctx, labels, scores);
 }
 
-// How many scores a support vector classifier gives depends on its kind and the runtime: not stated.
+// How many scores a support vector classifier outputs depends on its kind and the runtime: not stated.
 void svm_classifier(Context& ctx) { classifier(ctx, labels_of(ctx, "classlabels_ints"), Dim()); }
 
 void tree_classifier(Context& ctx) {
@@ -181,7 +181,7 @@ std::optional<AxesMap> array_feature_axes(NodeView& view) {
 
 }  // namespace
 
-// Rows of features, [rows, features]: each is seen apart. What a feature becomes may depend on its place.
+// Rows of features, [rows, features]: each is seen apart. What a feature becomes may depend on its position.
 void add_ml_ops(Registry& r) {
   r.add({.domain = kMl,
          .name = "ArrayFeatureExtractor",

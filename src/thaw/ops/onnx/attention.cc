@@ -63,7 +63,7 @@ void merge_operands(Context& ctx, Heads& q, Heads& k, Heads& v) {
   if (heads.is_known() && !heads.is_constant(0)) ctx.require_divisible(q.heads, heads, "query heads and key heads");
 }
 
-// past (an input of [batch, heads, past, size]) joined with what comes now: [batch, heads, past + now, size].
+// past (an input of [batch, heads, past, size]) concatenated with what comes now: [batch, heads, past + now, size].
 std::optional<Shape> present_of(Context& ctx, int past_input, const Heads& now) {
   const Fact& past = ctx.input(past_input);
   if (!ctx.has_input(past_input)) return Shape{now.batch, now.heads, now.length, now.size};

@@ -101,7 +101,7 @@ class AttentionWriter {
     return at_.reshape(many, at_.list({0, heads, -1, width}));
   }
 
-  // The scores are an output as they are at one of four places.
+  // The scores are an output as they are at one of four steps.
   void show(int64_t position, Value* scores) {
     if (n_.wants_output(3) && n_.attr_int("qk_matmul_output_mode", 0) == position) n_.become(3, scores);
   }

@@ -8,8 +8,8 @@ namespace thaw::ops {
 void older_attention(AdapterContext& n);
 void older_rotary_embedding(AdapterContext& n);
 
-// Heads [batch, positions, heads, width] whose first `rotated` places turn by angles [batch or 1, positions, 1, rotated / 2]:
-// the halves of it against each other, or each place against the next.
+// Heads [batch, positions, heads, width] whose first `rotated` elements are rotated by angles [batch or 1, positions, 1, rotated / 2]:
+// the halves of it against each other, or each element against the next.
 struct Rotation {
   ir::Value* whole;
   ir::Value *cosine, *sine;

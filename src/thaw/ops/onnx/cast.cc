@@ -70,7 +70,7 @@ void bit_cast_rule(Context& ctx) {
   shape_of_input(ctx, 0, 0, to);
 }
 
-// The other operand gives a type, in whichever form it is.
+// The type is that of the other operand, in whichever form it is.
 void batch_cast_like(BatchContext& n) {
   if (n.is_batched(1)) n.set_operand(1, n.is_merged(1) ? n.merged(1) : n.leading(1));
   if (n.is_batched(0)) n.keep_on(n.form_of(0));

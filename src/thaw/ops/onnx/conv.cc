@@ -110,7 +110,7 @@ void conv_transpose_rule(Context& ctx) {
   ctx.set_tensor(0, x.dtype, std::move(out));
 }
 
-// The offsets have two (as many as there are spatial axes) for each place of the window and offset_group, the mask one.
+// The offsets have two (as many as there are spatial axes) for each position of the window and offset_group, the mask one.
 void require_deform_channels(Context& ctx, const std::optional<Shape>& out) {
   const Fact& weight = ctx.input(1);
   if (!out || weight.rank() != static_cast<int>(out->size())) return;

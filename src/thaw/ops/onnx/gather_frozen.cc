@@ -12,7 +12,7 @@ using dim::Dim;
 
 namespace {
 
-// An index that names every place from 0 to its length once, in whatever order, was made for an axis of that length.
+// An index that names every position from 0 to its length once, in whatever order, was made for an axis of that length.
 void suggest_permuted_axis(FrozenContext& ctx) {
   const Fact& data = ctx.input(0);
   const ir::Tensor* table = ctx.constant(1);

@@ -13,7 +13,7 @@ namespace thaw::ops {
 std::optional<std::vector<int64_t>> given_axes(NodeView& view, int operand);
 // The same for a batch rule. Throws CannotBatch where they are given and not known.
 std::optional<std::vector<int64_t>> axes_given(BatchContext& n, int operand);
-// Axes that only running tells: counted with the batch before them then. False where they are known.
+// Axes known only at run time: counted with the batch before them then. False where they are known.
 bool keep_on_computed_axes(BatchContext& n, int operand);
 
 }  // namespace thaw::ops

@@ -9,7 +9,7 @@ namespace thaw::ops {
 bool is_true(const ir::Value* value);
 // Behind Identity, which a body writes where it returns one value twice.
 const ir::Value* behind_identities(const ir::Value* value);
-// Whether a Loop's body gives its condition, its second input and first output, on as it got it, or says true.
+// Whether a Loop's body passes its condition, its second input and first output, on as it is, or returns true.
 bool goes_on(const ir::Graph& body);
 
 // Whether a Loop's body declares its iteration number (input 0) or condition (input 1) as a list of one, not a scalar: ONNX Runtime

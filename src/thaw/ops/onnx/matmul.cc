@@ -58,7 +58,7 @@ void qlinear_matmul_rule(Context& ctx) {
 
 void gemm_rule(Context& ctx) {
   bool ta = ctx.attr_int("transA", 0) != 0, tb = ctx.attr_int("transB", 0) != 0;
-  // Before opset 7 C broadcasts only when told to; it has the output's shape otherwise, which broadcasting admits too.
+  // Before opset 7 C broadcasts only where an attribute says so; it has the output's shape otherwise, which broadcasting admits too.
   ctx.set_tensor(0, first_dtype(ctx), gemm_shape(ctx, 0, 1, ctx.has_input(2) ? 2 : -1, ta, tb));
 }
 

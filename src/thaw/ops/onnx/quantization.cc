@@ -38,7 +38,7 @@ void dynamic_quantize_rule(Context& ctx) {
   ctx.set_tensor(2, DataType::kUint8, Shape{});
 }
 
-constexpr int64_t kPerAxisOpset = 13;  // QuantizeLinear takes a scale for each place of an axis
+constexpr int64_t kPerAxisOpset = 13;  // QuantizeLinear takes a scale for each position of an axis
 
 // Scales and zero points that are a sample's own, spread over the axes of what they scale: one number, or a list along
 // an axis.
@@ -102,7 +102,7 @@ int64_t quantized_axis(const NodeView& view) {
   return std::clamp<int64_t>(BatchContext::positive(view.attr_int("axis", 1), rank), 0, rank - 1);
 }
 
-// Scales have the axes of what they scale, one for each block of places of the quantized one.
+// Scales have the axes of what they scale, one for each block of positions of the quantized one.
 bool is_in_blocks(const NodeView& view) {
   const int rank = view.input(0).rank();
   return view.input(1).rank() == rank && (rank > 1 || (rank == 1 && view.attr_int("block_size", 0) != 0));
@@ -221,7 +221,7 @@ void batch_quantize(BatchContext& n) {
   const int64_t axis = quantized_axis(n);
   if (!own_scale && scale_rank == 0) return n.keep_on(n.form_of(0));
   if (!own_scale && scale_rank == 1 && n.is_merged(0) && axis != 0) return n.keep_on(Form::kMerged);
-  // One scale a sample is one for each place of the batch axis.
+  // One scale a sample is one for each position of the batch axis.
   const bool one_each = scale_rank == 0 && n.writer().opset() >= kPerAxisOpset;
   const bool takes_own_scale = in_blocks || one_each;
   if (own_scale && !takes_own_scale) return batch_by_hand(n, axis);

@@ -54,7 +54,7 @@ void batch_eye_like(BatchContext& n) {
   n.note_change();
 }
 
-// Numbers of [0, 1): a polynomial of the place, modulo a prime.
+// Numbers of [0, 1): a polynomial of the position, modulo a prime.
 ir::Value* scattered(const ir::Node& node, int64_t salt, const Emit& at) {
   constexpr int64_t kPrime = 65537, kSquares = 7919, kPositions = 104729;
   const auto given = node.attribute_ints("shape");

@@ -206,7 +206,7 @@ std::optional<AxesMap> arg_extreme_axes(NodeView& view) {
   return reduced_map(rank, {view.attr_int("axis", 0)}, view.attr_int("keepdims", 1) != 0, Combine::kOther);
 }
 
-// Any axis may be the one that only running tells.
+// Any axis may be the one known only at run time.
 std::optional<AxesMap> cumulative_axes(NodeView& view) {
   const int rank = view.input(0).rank();
   if (rank < 0) return std::nullopt;
@@ -215,7 +215,7 @@ std::optional<AxesMap> cumulative_axes(NodeView& view) {
   return AxesMap::in_place(rank, [&](int k) { return !is_known || BatchContext::positive(given->front(), rank) == k; });
 }
 
-// Over axes that only running tells, counted with the batch before them then.
+// Over axes known only at run time, counted with the batch before them then.
 void batch_by_computed_axes(BatchContext& n) {
   const auto count = n.rank(1) == 1 ? n.input(1).dim(0).constant() : std::nullopt;
   if (!count || *count == 0 || n.is_batched(1)) BatchContext::refuse("its axes are not constant");

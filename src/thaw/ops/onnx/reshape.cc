@@ -114,7 +114,7 @@ void batch_reshape(BatchContext& n) {
     }
     return n.keep(Form::kMerged);
   }
-  // A 0 in the target copies the axis at its place, which moves with it.
+  // A 0 in the target copies the axis at its position, which moves with it.
   ir::Value* first = keeps_zeros ? n.batch_size() : n.list({0});
   ir::Value* target = nullptr;
   if (constant && !keeps_zeros) {

@@ -175,7 +175,7 @@ class Resolution {
   }
 
   // A size that is 0 at run time means a copy: the result is another one where an inferred size, or a second size of 0,
-  // makes the counts agree all the same. (A size that only running tells is let pass: nobody could prove it.)
+  // makes the counts agree all the same. (A size known only at run time is let pass: nobody could prove it.)
   void require_sizes() {
     constexpr std::string_view kWhat = "a Reshape's size, where 0 would mean a copy";
     if (ctx_.wants_values()) return need_sizes(kWhat);
@@ -256,7 +256,7 @@ std::optional<std::vector<int64_t>> reshape_target(const Shape& in, const Shape&
       return std::nullopt;
     }
   }
-  // A size that only running tells is left to -1 alone: the others must make up for it exactly.
+  // A size known only at run time is left to -1 alone: the others must make up for it exactly.
   if (infers && !dim::same(dim::product(in), dim::product(out))) return std::nullopt;
   return target;
 }

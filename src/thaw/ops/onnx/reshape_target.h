@@ -10,11 +10,11 @@
 
 namespace thaw::ops {
 
-// The shape that reshaping `data` to `target` gives, stating that the element counts agree. An unknown entry of the
+// The shape that `data` has after reshaping to `target`, stating that the element counts agree. An unknown entry of the
 // target is one that may be anything, -1 and 0 included. nullopt (and ctx.invalid) for a target that no input fits.
 std::optional<Shape> resolve_reshape(Context& ctx, const Fact& data, std::span<const dim::Dim> target, bool allowzero);
 
-// A target of plain numbers that gives `out` for `in`: 0 where an axis keeps its place, and -1 for at most one size that
+// A target of plain numbers that makes `out` of `in`: 0 where an axis keeps its position, and -1 for at most one size that
 // is left over where the others decide it. `literal` has the sizes that may be written as numbers, unknown ones for
 // those that may not. nullopt where there is none.
 std::optional<std::vector<int64_t>> reshape_target(const Shape& in, const Shape& out,

@@ -316,7 +316,7 @@ std::optional<std::vector<Dim>> resize_sizes(ThawedView& view, int operand) {
   return operand == 3 && out.shape && !view.has_attribute("axes") ? out.shape : std::nullopt;
 }
 
-// Upsample, and Resize as it was in opset 10: places are scaled from the corner, and the nearest is the one before.
+// Upsample, and Resize as it was in opset 10: positions are scaled from the corner, and the nearest is the one before.
 void newer_resize(AdapterContext& n) {
   if (!n.crosses(11)) return;
   const Emit& at = n.at();

@@ -9,7 +9,7 @@ namespace thaw::ops {
 
 enum class GraphRuns : uint8_t {
   kBranch,  // one of them, once: its results are the node's
-  kRounds,  // the one it has, again and again: what that returns last is stacked, a place for each round
+  kRounds,  // the one it has, again and again: what that returns last is stacked, a position for each round
   kOther,   // otherwise: it has no more results than its operator says
 };
 

@@ -335,7 +335,7 @@ void needs_of_suppression(Context& ctx) {
     ctx.leave_open("a threshold of a NonMaxSuppression from 0 to 1", 3);
 }
 
-// Places along an axis each.
+// Positions along an axis each.
 void range_of_positions(Context& ctx) {
   const Fact& data = ctx.input(0);
   Dim longest = data.has_rank() ? Dim(1) : Dim();

@@ -1,4 +1,4 @@
-// Which numbers a node tells apart: what lies beyond gives, as near as 8 bits see it, what the nearest of them gives.
+// Which numbers a node distinguishes: what lies beyond evaluates, as near as 8 bits see it, to what the nearest of them does.
 #pragma once
 
 #include <limits>

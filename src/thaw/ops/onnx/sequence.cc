@@ -66,7 +66,7 @@ std::optional<size_t> known_position(Context& ctx, int input, int64_t length, in
   return std::nullopt;
 }
 
-// A place in a sequence, counted from either end; kPastEnd: or behind its last item.
+// A position in a sequence, counted from either end; kPastEnd: or behind its last item.
 template <int kInput, int64_t kPastEnd>
 void needs_position(Context& ctx) {
   const Dim length = ctx.input(0).length;
@@ -205,7 +205,7 @@ void split_to_sequence(Context& ctx) {
     Items items;
     Dim begin = 0;
     for (Dim part : *sizes) {
-      // A part that begins at a place that is not known still has its size; its elements are not followed.
+      // A part that begins at a position that is not known still has its size; its elements are not followed.
       Fact item = part_of_input(ctx, *axis, begin.constant().value_or(INT32_MAX), part);
       items.push_back(removed ? without_axis(std::move(item), *axis) : std::move(item));
       begin = begin + part;

@@ -108,7 +108,7 @@ void needs_of_stft(Context& ctx) {
   need_at_least(ctx, 3, 1, "the length of an STFT's frame");
 }
 
-// The last axis has real and imaginary parts. Any other may be the one that only running tells.
+// The last axis has real and imaginary parts. Any other may be the one known only at run time.
 std::optional<AxesMap> dft_axes(NodeView& view) {
   const int rank = view.input(0).rank();
   if (rank < 0) return std::nullopt;

@@ -120,7 +120,7 @@ void image_decoder_rule(Context& ctx) {
   ctx.set_tensor(0, DataType::kUint8, Shape{ctx.data_dependent(0, 0), ctx.data_dependent(0, 1), channels});
 }
 
-// ONNX Runtime cuts and pads by sizes below 0, too, to whatever that gives.
+// ONNX Runtime cuts and pads by sizes below 0, too, whatever comes of it.
 void needs_of_center_crop_pad(Context& ctx) {
   need_known(ctx, 1, "the sizes of a CenterCropPad");
   const auto sizes = ctx.dims_from(1);

@@ -128,7 +128,7 @@ class BatchContext : public NodeView, public BatchEmit {
   void become_plain(int i, ir::Value* value);
   // What output i has become so far.
   Batched result(int i) const { return *state().batched(changing_.output(i)); }
-  // A place to write nodes that follow this one.
+  // A position to write nodes that follow this one.
   BatchEmit after() { return {state(), graph(), graph().next(&changing_)}; }
 
   // Throw CannotBatch.

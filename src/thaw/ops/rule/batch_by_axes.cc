@@ -54,14 +54,14 @@ ir::Value* unflattened_second(const BatchEmit& after, ir::Value* y, ir::Value* b
 }
 
 // Operand i, leading and lined up to the right of `rank` axes of a sample, with its first axis as long as the batch of
-// a sample: [batch, b, …]; joined to [batch * b, …].
+// a sample: [batch, b, …]; merged to [batch * b, …].
 ir::Value* flattened_to(BatchContext& n, int i, int rank, ir::Value* both) {
   if (rank < 1) BatchContext::refuse("the rank of what shares an axis with the samples is not known");
   ir::Value* ones = n.list(std::vector<int64_t>(static_cast<size_t>(rank - 1), 1));
   return n.flattened(n.emit("Expand", {n.aligned(i, rank), rank > 1 ? n.concat({both, ones}, 0) : both}));
 }
 
-// Of those that it is to give; a GRU's last state may be all.
+// Of those that it has as outputs; a GRU's last state may be all.
 int first_output(const BatchContext& n) {
   int first = 0;
   while (first + 1 < n.num_outputs() && !n.wants_output(first)) ++first;

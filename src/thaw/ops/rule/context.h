@@ -44,7 +44,7 @@ class Context : public NodeView {
   virtual void specify_at_most(dim::Dim a, dim::Dim b, std::string_view what, At at_a = {}, At at_b = {}) = 0;
   // Says that d is at least this wherever what this node stated holds: its output's size is no less.
   virtual void imply_at_least(dim::Dim d, int64_t bound) = 0;
-  // Whether it is: by its own range, by what nodes before this one imply, or as the size of an axis of what one of them gives. A
+  // Whether it is: by its own range, by what nodes before this one imply, or as the size of an axis of an output of theirs. A
   // run that has come here has passed them, so that nothing needs to be stated anew.
   virtual bool holds_at_least(dim::Dim d, int64_t bound) const = 0;
   // What must hold of the numbers that an operand holds (needs.h): asked for by `check --sizes` alone, as most of it says nothing of
@@ -63,7 +63,7 @@ class Context : public NodeView {
   // The node cannot run at all: wrong rank, axis out of range. One sentence without the node's name.
   virtual void invalid(std::string message) = 0;
 
-  // A size that only running tells, named after this node's output and axis (NonZero's count).
+  // A size known only at run time, named after this node's output and axis (NonZero's count).
   virtual dim::Dim data_dependent(int output, int axis) = 0;
 
   // Runs the rules over a subgraph (an attribute of this node) with these facts for its inputs; facts of its outputs.

@@ -1,7 +1,7 @@
 // Arithmetic on elements as tensors of a data type do it: what an element-wise operator's value rule calls.
 //
-// Element works on exact numbers; a tensor rounds or wraps. `typed<F>(dtype)` gives F as tensors of that type compute
-// it: float rounds plain numbers, int32 and unsigned types give unknown where the exact result does not fit. Types that
+// Element works on exact numbers; a tensor rounds or wraps. `typed<F>(dtype)` is F as tensors of that type compute
+// it: float rounds plain numbers, int32 and unsigned types are unknown where the exact result does not fit. Types that
 // shape arithmetic does not use (8- and 16-bit ones) are not followed: null.
 #pragma once
 

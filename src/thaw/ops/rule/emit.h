@@ -1,7 +1,7 @@
 // Writing nodes: what a rule that rewrites says, whatever the opset of the model.
 //
 // Operators are written in their newest form (Squeeze's axes as an operand); the writer behind it, rewrite/emitter.h,
-// gives a model the form that its opset has.
+// writes the form that the model's opset has.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct CannotWrite : Error {
   std::string why;
 };
 
-// A place in a graph to write at. Values are of ai.onnx's shapes; axes may be negative.
+// A position in a graph to write at. Values are of ai.onnx's shapes; axes may be negative.
 class Emit {
  public:
   Emit(NodeWriter& writer, ir::Graph& graph, ir::Node* before) : writer_(&writer), graph_(&graph), before_(before) {}

@@ -19,7 +19,7 @@ constexpr double kSmall = -3.3, kLarge = 9.2;
 constexpr double kMost = 16, kLeast = -14;
 // Of an exponential of what is ordinary: past all that any type has.
 constexpr double kExponential = 1000;
-// Of what a norm gives: single numbers of many.
+// Of a norm's output: single numbers of many.
 constexpr double kNormed = 4;
 
 double at_large(const Growth& g) { return g.power * kLarge + g.exponential * kExponential + g.factor; }

@@ -1,6 +1,6 @@
 // How large a node's results may be, by how large its operands are: what types of few exponents are chosen by.
 //
-// What comes into a model, and what its layers give, is of ordinary size, from a tenth to some hundreds. What is computed
+// What comes into a model, and what its layers output, is of ordinary size, from a tenth to some hundreds. What is computed
 // from that is some power of it (a square 2, a root 1/2, a quotient of two 0), or of an exponential of it, which has no
 // bound. Both are followed as exponents, so that what is divided by its own norm, or by the sum of its exponentials, is
 // back where it was.

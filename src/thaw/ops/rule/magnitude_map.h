@@ -20,7 +20,7 @@ class MagnitudeMap {
     return made ? *made : Magnitude::ordinary();
   }
 
-  // Of the graph's nodes in order, those inside a node before it; context_of(node) is what a rule is told by.
+  // Of the graph's nodes in order, those inside a node before it; context_of(node) is what a rule is given.
   template <typename ContextOf>
   void follow(const ir::Graph& graph, const ContextOf& context_of) {
     for (const ir::Node* node : graph.nodes()) {

@@ -38,8 +38,8 @@ bool has_to_be_said(const Operator& op, const Context& ctx, int input) {
   }
 }
 
-// Whether the sizes of what it gives are not known though those of all operands are: its rule came to no end, and may have stated less
-// than has to hold. What runs graphs joins what they give.
+// Whether the sizes of its outputs are not known though those of all operands are: its rule came to no end, and may have stated less
+// than has to hold. What runs graphs joins their outputs.
 bool is_a_size_left_out(const Operator& op, Context& ctx) {
   const auto is_known = [](const Fact& fact) {
     return !fact.is_tensor() ||
@@ -197,7 +197,7 @@ void state_values(const Operator& op, Context& ctx) {
     const Fact& output = ctx.output(o);
     for (int axis = 0; axis < output.rank(); ++axis)
       if (const Dim d = output.dim(axis); d.is_symbolic() && !ctx.holds_at_least(d, 0))
-        ctx.require_of_values(0, d, "the size of an axis that it gives", -1, false);
+        ctx.require_of_values(0, d, "the size of an axis of its output", -1, false);
   }
 }
 

@@ -2,7 +2,7 @@
 // axes, lengths (Operator::needs). `check --sizes` asks; what is not known to hold is open, and never counted as proven.
 //
 // Nothing is asked of what is only computed with: an entry whose operands hold nothing else has nothing to say, but where it is
-// neither elementwise, nor moves, reduces or multiplies, and reads integers. What sizes are made of and what names places is open until the
+// neither elementwise, nor moves, reduces or multiplies, and reads integers. What sizes are made of and what names positions is open until the
 // entry has said what it needs.
 #pragma once
 
@@ -30,7 +30,7 @@ void needs_constant(Context& ctx);  // they are constants, which the shape rule 
 // States that every element of an operand is at least `lowest`, at most `highest` (unknown: open).
 void need_between(Context& ctx, int input, dim::Dim lowest, dim::Dim highest, std::string_view what);
 void need_at_least(Context& ctx, int input, int64_t lowest, std::string_view what);
-// That it names a place on an axis of that size, counted from either end.
+// That it names a position on an axis of that size, counted from either end.
 void need_index(Context& ctx, int input, dim::Dim size, std::string_view what);
 // That its rows name elements of operand 0: numbers along its axes from `first` on (GatherND, ScatterND).
 void need_coordinates(Context& ctx, int input, int first);

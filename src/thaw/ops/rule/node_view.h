@@ -33,7 +33,7 @@ class NodeView {
   virtual const ir::Tensor* constant(int i) const = 0;
   // The whole input as plain integers, when all are known: axes, pads, repeats, a static shape.
   std::optional<std::vector<int64_t>> ints(int i);
-  // The whole input as Dims (an element that is not known gives an unknown Dim); nullopt when its length is not known.
+  // The whole input as Dims (an element that is not known is an unknown Dim); nullopt when its length is not known.
   std::optional<std::vector<dim::Dim>> dims_from(int i);
   // A scalar or one-element input as a plain number.
   std::optional<double> number(int i);

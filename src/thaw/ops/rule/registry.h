@@ -1,6 +1,6 @@
 // The registry: all that Thaw knows about an operator, in one entry.
 //
-// Who asks an entry needs this header alone; what its rules are told is in the headers that rule_types.h names. Each file
+// Who asks an entry needs this header alone; what its rules are given is in the headers that rule_types.h names. Each file
 // of ops/onnx, ops/microsoft and ops/ml offers a function that adds its entries; families.h lists them.
 // docs/internals/adding-an-operator.md walks through adding one.
 #pragma once
@@ -33,7 +33,7 @@ enum class OpClass : uint8_t {
   kControl,      // If, Loop, Scan, SequenceMap
 };
 
-// What gives an operator's results where all operands are constants.
+// What computes an operator's results where all operands are constants.
 enum class Evaluation : uint8_t {
   kByRunning,  // ONNX Runtime
   kByRule,     // its value rule, for small tensors of integers, where it knows every element; else ONNX Runtime
@@ -47,7 +47,7 @@ struct Operator {
   ShapeRule shape = nullptr;
   OpClass op_class = OpClass::kOther;
   NeedsRule needs = nullptr;   // of the numbers in its operands
-  RangeRule range = nullptr;   // of the integers that it gives
+  RangeRule range = nullptr;   // of the integers that it outputs
   OperandRoles operands = {};  // none: all data
   std::vector<AttributeRole> attributes = {};
   Axes axes = {};                                // by default, of what is elementwise: kBroadcastAxes

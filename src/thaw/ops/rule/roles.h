@@ -24,7 +24,7 @@ enum class Role : uint8_t {
   kPads,     // what is added before and after each axis
   kBounds,   // where each axis is cut, one side
   kScales,   // factors of sizes, floating-point
-  // Numbers that name places.
+  // Numbers that name positions.
   kAxes,      // axes of the data
   kSteps,     // of a Slice
   kIndex,     // positions along an axis of another operand

@@ -1,6 +1,6 @@
-// The rules that an operator's entry may hold, as types: what an entry says, without what its rules are told.
+// The rules that an operator's entry may hold, as types: what an entry says, without what its rules are given.
 //
-// What a rule is told of a node, and what it may do, stands in the header that is named with it. Who writes a rule or
+// What a rule knows of a node, and what it may do, stands in the header that is named with it. Who writes a rule or
 // calls one includes that; who only asks an entry does not.
 #pragma once
 
@@ -30,7 +30,7 @@ class Context;
 using ShapeRule = void (*)(Context&);
 
 // needs.h: what must hold of the numbers in its operands for it to run, states obligations; nullptr: nothing is asked of data,
-// and what operands hold that sizes are made of or that name places is open.
+// and what operands hold that sizes are made of or that name positions is open.
 using NeedsRule = void (*)(Context&);
 
 // value_range.h: between what the integers of its outputs lie, by its operands'; sets ranges. nullptr: not known.
@@ -73,7 +73,7 @@ using BodyRule = std::vector<BodyArity> (*)(const ir::Node&, int64_t opset);
 // rounds.h: how often it runs one of them.
 using RoundsRule = dim::Dim (*)(NodeView&, const ir::Graph&);
 
-// cost.h: how many operations it takes. What has no rule is reckoned by its class: one operation an element of the
+// cost.h: how many operations it takes. What has no rule is counted by its class: one operation an element of the
 // output, of what is reduced an element of the operand. Unknown where sizes are.
 using FlopRule = dim::Dim (*)(NodeView&);
 
@@ -81,7 +81,7 @@ using FlopRule = dim::Dim (*)(NodeView&);
 class AdapterContext;
 using AdapterRule = void (*)(AdapterContext&);
 
-// Of what draws numbers: numbers of the node's distribution, in its shape and `type`, by their places alone; others
+// Of what draws numbers: numbers of the node's distribution, in its shape and `type`, by their positions alone; others
 // for another `salt`, which is small and not negative. Throws CannotWrite (emit.h) where the opset has no operators
 // for them.
 class Emit;

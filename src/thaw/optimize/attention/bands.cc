@@ -14,9 +14,9 @@ namespace {
 constexpr int kMostMaskSteps = 24;  // nodes in a row that a mask is followed through
 constexpr int kMostBandAxes = 6;
 constexpr int64_t kMostBandElements = int64_t{1} << 22;  // elements of a constant: 2,048 tokens by as many
-constexpr double kFarthest = 1e9;                        // places that a band is away from the diagonal
+constexpr double kFarthest = 1e9;                        // positions that a band is away from the diagonal
 
-// What an element is, by its place: slopes[a] times its place along each axis a, counted from the last one, and a number
+// What an element is, by its position: slopes[a] times its position along each axis a, counted from the last one, and a number
 // that is `inside` within a band of the last two axes and `outside` elsewhere.
 struct Placed {
   std::array<int64_t, kMostBandAxes> slopes{};
@@ -185,7 +185,7 @@ class PositionReader {
     for (int back = 1; back <= from.rank(); ++back) {
       const dim::Dim size = from.dim(from.rank() - back);
       const bool counts = back <= kMostBandAxes && x->slopes[static_cast<size_t>(back - 1)] != 0;
-      if (size.is_constant(1)) continue;  // the one place is 0
+      if (size.is_constant(1)) continue;  // the one position is 0
       while (there <= to.rank() && to.dim(to.rank() - there).is_constant(1)) ++there;
       if (there > to.rank() || !dim::same(to.dim(to.rank() - there), size)) return std::nullopt;
       if (counts && there > kMostBandAxes) return std::nullopt;
@@ -196,7 +196,7 @@ class PositionReader {
     return result;
   }
 
-  // An operand whose places are those of the result: an axis of one element that is repeated has none of its own.
+  // An operand whose positions are those of the result: an axis of one element that is repeated has none of its own.
   std::optional<Placed> lined_up(const ir::Node& node, int i, const std::optional<Placed>& x) const {
     if (!x || x->is_number()) return x;
     const ops::Fact &from = facts_.fact(node.input(i)), &to = facts_.fact(node.output(0));

@@ -80,7 +80,7 @@ class MaskWriter {
     return reshaped(at_, {all, {}, mask.dtype}, target, {heads_.batch(), mask.dim(2), mask.dim(3), mask.dim(4)});
   }
 
-  // A mask of its own for each head, as positions give it (ALiBi's slopes, DeBERTa's distances).
+  // A mask of its own for each head, computed from positions (ALiBi's slopes, DeBERTa's distances).
   std::optional<Shaped> of_merged_heads(const Shaped& mask) const {
     if (auto apart = unmerged(mask, facts_)) return apart;
     if (!dim::same(mask.dim(0), heads_.batch() * heads_.heads)) return std::nullopt;

@@ -7,7 +7,7 @@
 namespace thaw::optimizing {
 namespace {
 
-// One place along an axis of a Transpose: Gather of a number, or a part of a Split of ones and a Squeeze.
+// One position along an axis of a Transpose: Gather of a number, or a part of a Split of ones and a Squeeze.
 struct TransposedPart {
   const ir::Node* transpose = nullptr;
   int64_t axis = 0, position = 0;  // of the Transpose's result

@@ -37,7 +37,7 @@ std::optional<int64_t> one_integer(const ir::Value* value) {
   return is_one ? std::optional(tensor->to_int64().front()) : std::nullopt;
 }
 
-// A Slice of all but the last place of the last axis.
+// A Slice of all but the last position of the last axis.
 bool leaves_out_last(const ir::Node& node, const infer::Inference& facts) {
   if (node.op_type() != "Slice" || !node.input(3)) return false;
   const ops::Fact &whole = facts.fact(node.input(0)), &part = facts.fact(node.output(0));

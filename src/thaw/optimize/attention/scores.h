@@ -38,7 +38,7 @@ struct FoundWeights {
   bool is_guarded = false;            // 0 where they are NaN, as where all scores are minus infinity
   const ir::Value* kept = nullptr;    // 0 where this mask is false, or true
   bool is_kept_where_true = true;
-  bool lacks_last = false;  // without the last of what the softmax gives
+  bool lacks_last = false;  // without the last of the softmax's outputs
 };
 
 // Which axis of the weights the softmax goes along: the last, or the one before of weights that are transposed, keys first.

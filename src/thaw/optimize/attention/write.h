@@ -12,12 +12,12 @@ struct FoundAttention {
   FoundHeads heads;
   Shaped mask = {};  // [batch or 1, heads or 1, queries or 1, keys]; a null value: none
   double scale = 1, softcap = 0;
-  bool is_guarded = false;               // 0 where all scores are masked by minus infinity, where kernels give NaN or 0
-  std::optional<Band> band = {};         // what the mask leaves, where that is all there is to it
+  bool is_guarded = false;        // 0 where all scores are masked by minus infinity, where kernels return NaN or 0
+  std::optional<Band> band = {};  // what the mask leaves, where that is all there is to it
   std::optional<FoundCache> cache = {};  // that the operator joins itself
 };
 
-// What the operator gives.
+// The operator's outputs.
 struct WrittenAttention {
   Shaped result;  // [batch, heads, queries, value width], or without the axis that the queries have none of
   ir::Value *keys = nullptr, *values = nullptr;  // those of the cache and the new ones; null without a cache

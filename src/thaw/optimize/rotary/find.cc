@@ -96,7 +96,7 @@ class RotaryFinder {
     return first->is_half(0, found.interleaved) && second->is_half(1, found.interleaved) ? first->of : nullptr;
   }
 
-  // The two of Reshape(Concat(Unsqueeze(a, -1), Unsqueeze(b, -1), axis=-1)), whose places alternate.
+  // The two of Reshape(Concat(Unsqueeze(a, -1), Unsqueeze(b, -1), axis=-1)), whose elements alternate.
   std::optional<std::array<ir::Value*, 2>> pairs_behind(const ir::Value* value) const {
     const ir::Node* reshape = producer_of(value, "Reshape");
     const ir::Node* concat = reshape ? producer_of(reshape->input(0), "Concat") : nullptr;
@@ -174,7 +174,7 @@ class RotaryFinder {
     return true;
   }
 
-  // Where the result is concatenated with places that do not turn, all of them are the operator's.
+  // Where the result is concatenated with elements that are not rotated, all of them are the operator's.
   bool take_rest(FoundRotary& found) {
     const bool is_whole = found.x.from_back(1).is_constant(found.rotary_dim);
     if (!is_read_once(*found.root)) return is_whole;
@@ -186,7 +186,7 @@ class RotaryFinder {
 
   bool take_pass(ir::Value* pass, ir::Value* concatenated, FoundRotary& found) const {
     const auto rest = part_of_last_axis(pass, facts_);
-    // The first places of x turn, or x is itself the first places of what is wider.
+    // The first elements of x are rotated, or x is itself the first elements of what is wider.
     const bool is_first = !found.x.from_back(1).is_constant(found.rotary_dim);
     const auto rotated =
         is_first ? std::optional(LastAxisPart{found.x.value, 0, found.rotary_dim, 1, rest ? rest->whole : 0})
@@ -209,7 +209,7 @@ class RotaryFinder {
         found.cos.rank() != found.sin.rank() || found.cos.rank() < 2)
       return false;
     for (const Shaped* each : {&found.cos, &found.sin}) {
-      // Two halves are as wide as what they are multiplied with, as one place they are not.
+      // Two halves are as wide as what they are multiplied with, as one element they are not.
       const bool is_implied = found.doubled && !each->from_back(1).is_constant();
       if (!is_implied && !each->from_back(1).is_constant(angles)) return false;
     }

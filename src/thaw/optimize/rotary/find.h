@@ -13,9 +13,9 @@ struct FoundRotary {
   ir::Value* root = nullptr;  // what it computes
   Shaped x;                   // [batch, heads, positions, width] or [batch, positions, heads, width]; of three axes
                               // without the batch
-  Shaped cos, sin;            // half as wide as what turns, or, `doubled`, as wide
+  Shaped cos, sin;            // half as wide as what is rotated, or, `doubled`, as wide
   bool doubled = false, interleaved = false, positions_first = false;
-  int64_t heads = 1, rotary_dim = 0;  // places of the width that turn: the first of them
+  int64_t heads = 1, rotary_dim = 0;  // elements of the width that are rotated: the first of them
 };
 
 // The rotary embedding that a node is the last of; nullopt, and why where it nearly is one.

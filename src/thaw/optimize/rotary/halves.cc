@@ -57,7 +57,7 @@ std::optional<LastAxisPart> part_of_slice(const ir::Node& slice, const infer::In
   return LastAxisPart{slice.input(0), from, *size, *step, *whole};
 }
 
-// [..., n, 2] of [..., 2 n], and one of the two: every second place.
+// [..., n, 2] of [..., 2 n], and one of the two: every second element.
 std::optional<LastAxisPart> part_of_pairs(ir::Value* part, ir::Value* pairs, int64_t position,
                                           const infer::Inference& facts) {
   const ir::Node* reshape = producer_of(pairs, "Reshape");

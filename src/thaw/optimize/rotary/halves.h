@@ -1,4 +1,4 @@
-// Halves of the last axis, which a rotary embedding turns against each other: one after the other, or interleaved.
+// Halves of the last axis, which a rotary embedding rotates against each other: one after the other, or interleaved.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace thaw::optimizing {
 
-// A run of places along the last axis of a value.
+// A run of elements along the last axis of a value.
 struct LastAxisPart {
   ir::Value* of = nullptr;
   int64_t start = 0, size = 0, step = 1;
-  int64_t whole = 0;  // places of `of`
+  int64_t whole = 0;  // elements of `of` along it
 
-  // Of all places, or of the first of them.
+  // Of all elements, or of the first of them.
   bool is_half(int position, bool interleaved) const {
     if (size * 2 > whole) return false;
     return interleaved ? step == 2 && start == position : step == 1 && start == position * size;

@@ -62,7 +62,7 @@ ir::Tensor divided(const ir::Tensor& tensor, const Scales& scales) {
   return ir::Tensor::from_bytes({}, tensor.data_type, tensor.dims, std::move(bytes));
 }
 
-// The constant operands of the node before, each a number for each place of k, that scale its output; empty where there
+// The constant operands of the node before, each a number for each position of k, that scale its output; empty where there
 // are none, or others would see them change.
 std::vector<int> foldable(const ir::Value* x, std::span<ir::Node* const> nodes, int64_t k, ir::DataType type) {
   const ir::Node* before = x->producer();

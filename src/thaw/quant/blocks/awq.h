@@ -20,7 +20,7 @@
 namespace thaw::quantizing::blocks {
 
 struct RowScaling {
-  // What each place of k is multiplied by, in all of the weights, which are products' with the same x. Null: by 1.
+  // What each position of k is multiplied by, in all of the weights, which are products' with the same x. Null: by 1.
   std::shared_ptr<const std::vector<float>> scales;
   bool by_importance = true;  // errors count by `importance` when the blocks' scales are searched
 };

@@ -8,7 +8,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace thaw::quantizing::blocks::HWY_NAMESPACE {
 
-// Gives each(place, codes of some lanes as integers, first lane) of every place of a block.
+// Calls each(position, codes of some lanes as integers, first lane) of every position of a block.
 template <typename Each>
 HWY_INLINE bool for_codes(const Tile& tile, const BlockFormat& format, const TileScales& scales, Each each) {
   bool finite = true;

@@ -23,7 +23,7 @@ HWY_INLINE V error_at(const Tile& tile, const Lanes& lanes, const float* codes, 
   return hn::MulSub(weight, lanes.coding.inverse, hn::Mul(scale, move));
 }
 
-// Of each lane, the place whose move by one pays most, and which way; no gain where none pays.
+// Of each lane, the position whose move by one pays most, and which way; no gain where none pays.
 struct Move {
   V gain, position, step;
 };

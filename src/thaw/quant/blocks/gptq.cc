@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kDampening = 0.01;  // of the mean of the Hessian's diagonal, added to it
 
-// Places of k in the order in which they are taken.
+// Positions of k in the order in which they are taken.
 struct TakingOrder {
   std::vector<int64_t> blocks;
   std::vector<int64_t> positions;  // [k], block by block
@@ -47,9 +47,9 @@ TakingOrder taking_order(const ColumnStatistics& statistics, int64_t block) {
 }
 
 // The upper factor U of the inverse Hessian, H^-1 = U^T U, in the order given; row j is divided by its diagonal, which
-// makes it what is taken off the places after j for an error of 1 at j.
+// makes it what is taken off the positions after j for an error of 1 at j.
 //
-// With the order reversed, H = L L^T gives it without an inverse: reading L^-1 from its end is U.
+// With the order reversed, H = L L^T yields it without an inverse: reading L^-1 from its end is U.
 std::vector<float> corrections(const ColumnStatistics& statistics, const std::vector<int64_t>& positions) {
   const int64_t k = statistics.k();
   std::vector<double> factor(static_cast<size_t>(k * k));
@@ -107,7 +107,7 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
     throw_if_cancelled();
     const int64_t first_n = group * kLanes;
     const int lanes = static_cast<int>(std::min<int64_t>(kLanes, n - first_n));
-    // The columns of this task in the order of taking, each place corrected by those before it.
+    // The columns of this task in the order of taking, each position corrected by those before it.
     std::vector<float> left(static_cast<size_t>(k * kLanes)), off(static_cast<size_t>(block * kLanes));
     const auto tile = std::make_unique_for_overwrite<Tile>();
     TileScales scales;
@@ -154,7 +154,7 @@ ChosenCodes gptq(const WeightMatrix& weight, const BlockFormat& format, const Co
         const float* row = upper.data() + (first + i) * k + first;
         take_off(error, 1, row + i + 1, static_cast<size_t>(k), column + kLanes, static_cast<size_t>(count - i - 1));
       }
-      // What the block was off, of all places after it at once.
+      // What the block was off, of all positions after it at once.
       take_off(off.data(), static_cast<size_t>(count), upper.data() + first * k + first + count, static_cast<size_t>(k),
                in_order.data() + (first + count) * kLanes, static_cast<size_t>(k - first - count));
       for (int lane = 0; lane < lanes; ++lane) {

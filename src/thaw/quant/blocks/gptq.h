@@ -1,4 +1,4 @@
-// GPTQ (Frantar et al. 2022): codes of one place of k after the other, what each is off made good by those that follow.
+// GPTQ (Frantar et al. 2022): codes of one position of k after the other, what each is off made good by those that follow.
 #pragma once
 
 #include "thaw/quant/blocks/packed_weight.h"

@@ -6,7 +6,7 @@
 #include "thaw/quant/blocks/tile-inl.h"
 
 // Half-quadratic splitting: what |error|^p lets stand is split off the error by its shrinkage, and least squares of what
-// is left give the scale, in turn with the codes. The authors look for a real zero beside a fixed scale; a zero that is
+// is left determine the scale, alternating with the quantized values. The authors look for a real zero beside a fixed scale; a zero that is
 // an integer leaves nothing to look for there but its neighbours.
 HWY_BEFORE_NAMESPACE();
 namespace thaw::quantizing::blocks::HWY_NAMESPACE {

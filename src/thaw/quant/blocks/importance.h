@@ -13,13 +13,13 @@ namespace thaw::quantizing::blocks {
 
 // In units of the inputs' mean square.
 struct Importance {
-  std::vector<float> squares;  // [k], of the square of an error at each place, above 0; empty: nothing is known
-  std::vector<float> means;    // [k], of an error at each place in the sum whose square counts
+  std::vector<float> squares;  // [k], of the square of an error at each position, above 0; empty: nothing is known
+  std::vector<float> means;    // [k], of an error at each position in the sum whose square counts
 
   bool empty() const { return squares.empty(); }
 };
 
-// No place is left out: samples do not show everything. Means are shrunk towards 0 by the share of them that the samples make
+// No position is left out: samples do not show everything. Means are shrunk towards 0 by the share of them that the samples make
 // by chance (James & Stein 1961). Empty where nothing was seen, or zeros alone. row_scales, [k]: what weights are multiplied
 // by, and inputs divided; empty: nothing.
 Importance importance_of(const ColumnStatistics& statistics, const std::vector<float>& row_scales = {});

@@ -5,7 +5,7 @@
 // After foreach_target.h.
 #include "thaw/quant/blocks/tile-inl.h"
 
-// What least squares give is shorter than the weights by the error that is left, in all columns of all layers alike, and a
+// The result of least squares is shorter than the weights by the error that is left, in all columns of all layers alike, and a
 // network's outputs shrink by the product of that (Banner et al. 2019, Nagel et al. 2019). Codes stay those of the best fit.
 // The scale that they are multiplied by becomes the one at which  sum w x s (q - z) = sum w x^2:  larger by about the share
 // of sum w x^2 that the error is, which adds that share of the error to it.

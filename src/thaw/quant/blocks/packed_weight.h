@@ -52,7 +52,7 @@ using Method = void (*)(const Tile&, const BlockFormat&, TileScales&);
 BlockTensors in_blocks(WeightMatrix weight, const BlockFormat& format, Layout layout, Method method,
                        Importance importance = {});
 
-// The same of codes that are there: codes [n, blocks * block] and scales and zeros [n, blocks], as GPTQ gives them.
+// The same of codes that are there: codes [n, blocks * block] and scales and zeros [n, blocks], as GPTQ returns them.
 struct ChosenCodes {
   std::vector<uint8_t> codes;  // one a byte
   std::vector<float> scales;

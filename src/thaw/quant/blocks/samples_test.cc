@@ -194,7 +194,7 @@ TEST(BlockSamples, StatisticsLeaveOutRowsThatAreNotFinite) {
 }
 
 TEST(BlockSamples, InputsWhoseSquaresNoFloatHoldsAreTakenAsTheyAre) {
-  // Powers of two of inputs change nothing: the codes are those that the inputs themselves give.
+  // Powers of two of inputs change nothing: the codes are those of the inputs themselves.
   const std::vector<float> x = activations(kSeen, 11), weights = some_weights(1);
   const WeightMatrix weight(ir::Tensor::from_float("w", {kIn, kOut}, weights), false);
   const ChosenCodes expected = gptq(weight, {}, statistics_of(x));
@@ -208,7 +208,7 @@ TEST(BlockSamples, InputsWhoseSquaresNoFloatHoldsAreTakenAsTheyAre) {
 }
 
 TEST(BlockSamples, WhatFewRowsHaveInCommonCountsAsChance) {
-  // Two places that go along with each other, and two that do not.
+  // Two positions that go along with each other, and two that do not.
   std::mt19937 engine(5);
   std::normal_distribution<float> normal;
   const auto products_of = [&](int rows) {

@@ -8,7 +8,7 @@
 #include "thaw/quant/blocks/tile-inl.h"
 
 // For given codes q and zero z the best scale is  s = sum w x (q - z) / sum w (q - z)^2,  and what is left of the error
-// is  sum w x^2 - (sum w x (q - z))^2 / sum w (q - z)^2:  one pass over a block gives both. From several zeros around
+// is  sum w x^2 - (sum w x (q - z))^2 / sum w (q - z)^2:  one pass over a block yields both. From several zeros around
 // rtn's and several scales below its, since cutting extremes off pays; the best go on in turn, codes and scale.
 HWY_BEFORE_NAMESPACE();
 namespace thaw::quantizing::blocks::HWY_NAMESPACE {

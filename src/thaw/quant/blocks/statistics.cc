@@ -139,7 +139,7 @@ void ColumnStatistics::finish() {
   end_sample();
   const int64_t width = k();
   if (products.empty()) return;
-  double squares = 0, own = 0, own_squares = 0;  // of products of two places; of a place with itself
+  double squares = 0, own = 0, own_squares = 0;  // of products of two positions; of a position with itself
   for (int64_t i = 0; i < width; ++i) {
     const double diagonal = products[static_cast<size_t>(i * width + i)];
     own += diagonal;

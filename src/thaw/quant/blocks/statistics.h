@@ -28,11 +28,11 @@ struct ColumnStatistics {
   void add(const ColumnStatistics& other);
   // What was added since the last one was one sample.
   void end_sample();
-  // Of the inputs' means, by how much they are off by chance, the sum of squares over places: from how samples differ, or, of
+  // Of the inputs' means, by how much they are off by chance, the sum of squares over positions: from how samples differ, or, of
   // one sample, rows.
   double mean_variance() const;
-  // After the last rows: fills the lower half of the products, and takes off what so few rows make by chance: places of k
-  // that have nothing to do with each other seem to. Products of two different places are shrunk towards 0 by the share
+  // After the last rows: fills the lower half of the products, and takes off what so few rows make by chance: positions of k
+  // that have nothing to do with each other seem to. Products of two different positions are shrunk towards 0 by the share
   // that is expected to be chance, for inputs that are distributed normally (Schäfer & Strimmer 2005, target D).
   void finish();
 

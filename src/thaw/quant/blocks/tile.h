@@ -1,8 +1,8 @@
 // Sixteen blocks of weights beside each other: what every method works on.
 //
 // A weight's column (its row, where it is stored transposed) is cut into blocks along the axis that a product sums over. A
-// tile holds the same block of sixteen columns, a column a lane, so that all that is reckoned of a block (its extremes,
-// its least squares) is reckoned of sixteen at once and nothing crosses lanes.
+// tile holds the same block of sixteen columns, a column a lane, so that all that is computed of a block (its extremes,
+// its least squares) is computed of sixteen at once and nothing crosses lanes.
 //
 //   weight ~ scale * (code - zero),  code and, but for real zeros, zero integers of 0 to 2^bits - 1
 #pragma once
@@ -38,12 +38,12 @@ struct BlockFormat {
 
 struct Tile {
   alignas(64) float weights[kLargestBlock * kLanes];  // [count, kLanes]
-  // How much the square of an error at each place of the block counts; 1 where nothing is known of the inputs.
+  // How much the square of an error at each position of the block counts; 1 where nothing is known of the inputs.
   alignas(64) float importance[kLargestBlock];
   // How much it counts in the sum whose square counts too: what the inputs are on the average.
   alignas(64) float means[kLargestBlock];
   bool weighted = false;  // whether importance and means are set
-  int count = 0;          // places that the block has: fewer than its length at the end of a column
+  int count = 0;          // positions that the block has: fewer than its length at the end of a column
 };
 
 struct TileScales {
@@ -61,7 +61,7 @@ void rtn(const Tile& tile, const BlockFormat& format, TileScales& result);
 // Least sum of importance * error^2, over scales and integer zeros, and then as long as the weights are (keep_norm); never
 // worse than rtn in any block.
 void search(const Tile& tile, const BlockFormat& format, TileScales& result);
-// The same over real zeros, which need not be within the codes: least squares give both. Never worse than `search`.
+// The same over real zeros, which need not be within the codes: least squares yield both. Never worse than `search`.
 void search_real(const Tile& tile, const BlockFormat& format, TileScales& result);
 // Makes the scales of a result of least squares larger until its codes are as long as the weights along them, no further
 // than its errors are below those of `other`. The other is taken where it is as good.
@@ -69,7 +69,7 @@ void keep_norm(const Tile& tile, const BlockFormat& format, const TileScales& ot
 // Half-quadratic splitting (Badri and Shaji 2023): the scale and zero near rtn's that make sum |error|^0.7 small.
 void hqq(const Tile& tile, const BlockFormat& format, TileScales& result);
 
-// Codes [format.block, kLanes], the nearest of each weight. Places past the tile's count get the zero of their block.
+// Codes [format.block, kLanes], the nearest of each weight. Positions past the tile's count get the zero of their block.
 // Returns whether all weights were finite.
 bool encode(const Tile& tile, const BlockFormat& format, const TileScales& scales, uint8_t* codes);
 // The same, of a weighted tile: codes then move by one where that makes  sum of importance * error^2 + (sum of means * error)^2

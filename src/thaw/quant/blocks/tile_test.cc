@@ -25,7 +25,7 @@ Tile filled(int count, auto number) {
   return tile;
 }
 
-// What the codes stand for, and their sums of squared errors: reckoned here a second time, in double.
+// What the codes stand for, and their sums of squared errors: computed here a second time, in double.
 struct Decoded {
   std::vector<double> weights;
   std::array<double, kLanes> errors = {};

@@ -17,7 +17,7 @@ namespace thaw::quantizing::blocks {
 
 class WeightMatrix {
  public:
-  // A tensor of float32, float16 or bfloat16, [k, n]; transposed: [n, k]. Each weight counts times `gain`, and those at place
+  // A tensor of float32, float16 or bfloat16, [k, n]; transposed: [n, k]. Each weight counts times `gain`, and those at position
   // i of k times (*row_scales)[i] where they are given.
   WeightMatrix(ir::Tensor tensor, bool transposed, float gain = 1,
                std::shared_ptr<const std::vector<float>> row_scales = nullptr);
@@ -40,11 +40,11 @@ class WeightMatrix {
   using EachRows = std::function<void(int64_t first, int64_t last, const StoredRows& rows)>;
   void for_rows(int64_t step, const EachRows& each) const;
 
-  // weights [count, kLanes] = places [first_k, first_k + count) of the columns [first_n, first_n + lanes); lanes past
+  // weights [count, kLanes] = positions [first_k, first_k + count) of the columns [first_n, first_n + lanes); lanes past
   // those are 0.
   void read(const StoredRows& rows, int64_t first_k, int count, int64_t first_n, int lanes, float* weights) const;
 
-  // Gives back the memory of mapped bytes: of places [first_k, first_k + count) of the columns [first_n, first_n + num).
+  // Releases the memory of mapped bytes: of positions [first_k, first_k + count) of the columns [first_n, first_n + num).
   void release(int64_t first_k, int64_t count, int64_t first_n, int64_t num) const;
 
   // For methods that read here and there: mapped bytes, or those of a source made for as long as this lives.

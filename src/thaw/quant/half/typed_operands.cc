@@ -116,7 +116,7 @@ TypedOperands typed_operands(const ir::Node& node, const ir::Model& model, const
     found.why_not =
         type_attribute(node, opset, kFixedTypeAttributes).empty()
             ? fmt::format("{} takes no {} in opset {}", ir::operator_name(node), name_of_type(to), opset)
-            : fmt::format("its type is an attribute, and few ONNX Runtime kernels give {} by one", name_of_type(to));
+            : fmt::format("its type is an attribute, and few ONNX Runtime kernels output {} by one", name_of_type(to));
   return found;
 }
 

@@ -28,7 +28,7 @@ struct RangeRequest {
 
 // Of float32 tensors of graphs that can be measured (inner_values.h). Tensors that had no elements on any sample have the range
 // 0 to 0. Where a tensor is made anew in every round of a Loop or Scan, its range is all that was seen, whatever was asked for: rounds
-// give no histogram. Throws thaw::Error (kInvalidArgument) naming a tensor that holds a NaN or an infinity on a sample, and
+// have no histogram. Throws thaw::Error (kInvalidArgument) naming a tensor that holds a NaN or an infinity on a sample, and
 // where the model does not run on one.
 std::map<ValueLocation, Range> measured_ranges(const ir::Model& model,
                                                const std::map<ValueLocation, RangeRequest>& wanted,
@@ -38,7 +38,7 @@ std::map<ValueLocation, Range> measured_ranges(const ir::Model& model,
 std::set<const ir::Graph*> graphs_that_run(const ir::Model& model, const std::set<const ir::Graph*>& graphs,
                                            const Samples& samples);
 
-// Of each place along an axis: all other axes are reduced.
+// Of each position along an axis: all other axes are reduced.
 struct PositionStatistics {
   std::vector<double> largest;  // magnitude
   std::vector<double> mean;

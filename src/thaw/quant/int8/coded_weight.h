@@ -12,7 +12,7 @@
 
 namespace thaw::quantizing::int8 {
 
-// The channels of a tensor: its places along an axis, or one for all (-1).
+// The channels of a tensor: its positions along an axis, or one for all (-1).
 struct Channels {
   int axis = -1;
   int64_t count = 1;
@@ -38,7 +38,7 @@ WeightScales weight_scales(const ir::Tensor& weight, int axis, const Codes& code
 // Codes of the weight, of its shape.
 ir::Tensor coded(const ir::Tensor& weight, std::string name, WeightScales scales);
 
-// The numbers of a tensor of float32, float16 or bfloat16 a chunk at a time, in order, with the place of the first.
+// The numbers of a tensor of float32, float16 or bfloat16 a chunk at a time, in order, with the position of the first.
 void for_chunks(const ir::Tensor& weight, const std::function<void(int64_t first, std::span<const float>)>& each);
 
 // float32 [channels], or a scalar where there is one for all; and the zero points alike.

@@ -31,7 +31,7 @@ inline constexpr int64_t kOpsetOfChannels = 13;
 // channels are scaled so that both weights span them alike. For chains of convolutions whose options have `equalize`.
 int equalize(Context& context);
 
-// SmoothQuant (Xiao et al. 2022): what a product reads is divided, place by place along the axis that is summed over, and its
+// SmoothQuant (Xiao et al. 2022): what a product reads is divided, position by position along the axis that is summed over, and its
 // weights are multiplied, so that outliers of activations become a part of weights, which have scales of their own.
 // For the MatMuls and Gemms whose options have smooth > 0: s = max|x|^alpha / max|w|^(1 - alpha), one for all that read x, and for
 // all that w is read with. The division goes into the norm or Mul before, where nothing else reads it, else into a Mul. A weight

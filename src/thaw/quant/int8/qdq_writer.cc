@@ -156,7 +156,7 @@ void QdqWriter::put_bias(const WeightedNode& weighted, float data_scale, const W
 
 ir::Value* QdqWriter::of_channels(const ir::Value* table, const WeightScales& scales, std::vector<float> numbers,
                                   ir::Value* indices, ir::Node& node, const char* what) {
-  // Along the channels' axis, and one place along each behind it: as rows are broadcast.
+  // Along the channels' axis, and one position along each behind it: as rows are broadcast.
   const int axis = scales.channels.axis;
   std::vector<int64_t> dims;
   if (axis >= 0) dims.assign(table->constant()->dims.size() - static_cast<size_t>(axis), 1);

@@ -29,7 +29,7 @@ struct SmoothedGroup {
   double alpha = 0;
   int64_t width = 0;
   std::vector<std::pair<ir::Value*, std::vector<ir::Node*>>> by_input;
-  std::vector<std::pair<const ir::Value*, int64_t>> weights;  // and inner: e has place e / inner % width
+  std::vector<std::pair<const ir::Value*, int64_t>> weights;  // and inner: e has position e / inner % width
 };
 
 // Whether it is a product whose input can be divided; `why` says why one that was asked for is not.

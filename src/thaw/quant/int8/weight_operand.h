@@ -16,7 +16,7 @@ struct WeightOperand {
   ir::Value* value = nullptr;  // the constant: of float32, or of 16 bits, which a Cast widens
   const ir::Tensor* tensor = nullptr;
   bool behind_transpose = false;  // what is read is the constant, transposed
-  int axis = -1;                  // of the constant, with a place for each channel of the result; -1: there is none
+  int axis = -1;                  // of the constant, with a position for each channel of the result; -1: there is none
 };
 
 // A node whose weights can be kept in 8 bits.

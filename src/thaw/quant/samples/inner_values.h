@@ -36,7 +36,7 @@ bool can_be_measured(const ir::Graph& graph);
 bool may_run_often(const ir::Graph& graph);
 
 // What the numbers of several runs of a graph become: one. 0 stands beside them, and for a graph that does not run. Without a
-// reduction (kNone of a vector, kRows of a matrix), a graph that does not run gives one without elements, and must not run often.
+// reduction (kNone of a vector, kRows of a matrix), a graph that does not run yields one without elements, and must not run often.
 enum class OfRuns : uint8_t { kNone, kRows, kLeast, kMost, kSum };
 
 struct InnerValue {

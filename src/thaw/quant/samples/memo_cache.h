@@ -33,7 +33,7 @@ class MemoKey {
   std::string text_;
 };
 
-// What make() gives, or gave for this key before: tensors whose bytes are there, as far as a gigabyte holds them, and beyond it tensors that
+// What make() returns, or returned for this key before: tensors whose bytes are there, as far as a gigabyte holds them, and beyond it tensors that
 // are made when they are asked for. Where nothing is remembered (null), it is make() itself.
 std::vector<ir::Tensor> memoized(Remembered* known, const MemoKey& key,
                                  const std::function<std::vector<ir::Tensor>()>& make);
