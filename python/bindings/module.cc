@@ -94,9 +94,13 @@ void bind_dim(nb::module_& m) {
       .def("__repr__", [](const Size& self) { return "Dim('" + self.text() + "')"; })
       .def("__hash__", [](const Size& self) { return static_cast<int64_t>(std::hash<std::string>()(self.text())); })
       .def(
-          "__eq__", [](const Size& self, const Size& other) { return self == other; }, nb::is_operator())
-      .def(
-          "__eq__", [](const Size& self, int64_t other) { return self == Size(other); }, nb::is_operator())
+          "__eq__",
+          [](const Size& self, nb::handle other) {
+            if (nb::isinstance<Size>(other)) return self == nb::cast<const Size&>(other);
+            int64_t number = 0;
+            return nb::try_cast(other, number, false) && self == Size(number);
+          },
+          nb::arg().none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def(
           "__add__", [](const Size& a, const Size& b) { return a + b; }, nb::is_operator())
       .def(

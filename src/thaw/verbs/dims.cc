@@ -17,9 +17,17 @@ namespace {
 
 constexpr int kMostTerms = 256;
 
+// The order of terms follows that of the scope's symbols: sorted by name, equal expressions have one text.
 std::string normal(const std::string& text) {
+  dim::Scope as_written;
+  as_written.set_budget(kMostTerms);
+  std::vector<std::string> names;
+  for (const int symbol : dim::symbols_of(dim::parse(text, as_written)))
+    names.push_back(as_written.symbols()[static_cast<size_t>(symbol)].name);
+  std::ranges::sort(names);
   dim::Scope scope;
   scope.set_budget(kMostTerms);
+  for (const std::string& name : names) dim::parse(name, scope);
   return dim::to_string(dim::parse(text, scope));
 }
 
@@ -87,6 +95,26 @@ bool assume_remainder(std::string_view text, dim::Scope& scope) {
   return true;
 }
 
+// "h == 2*w": what a symbol is in all that follows.
+using Definitions = std::unordered_map<int, dim::Dim>;
+
+bool define(const Condition& condition, dim::Scope& scope, Definitions& definitions) {
+  if (condition.relation != "==") return false;
+  for (const auto& [symbol, value] :
+       {std::pair(condition.left, condition.right), std::pair(condition.right, condition.left)}) {
+    const int id = scope.symbol_id(symbol);
+    if (id < 0 || std::ranges::count(dim::symbols_of(value), id) > 0) continue;
+    const dim::SymbolInfo known = scope.symbols()[static_cast<size_t>(id)];
+    if (known.modulus != 1) continue;
+    if (known.lower != dim::SymbolInfo::kNoLower) scope.assume_not_negative(value - known.lower);
+    if (known.upper) scope.assume_not_negative(dim::Dim(*known.upper) - value);
+    for (auto& [other, defined] : definitions) defined = dim::substitute(defined, Definitions{{id, value}});
+    definitions.emplace(id, value);
+    return true;
+  }
+  return false;
+}
+
 // "h <= 64" as a range, and all other conditions as facts.
 void assume(const Condition& condition, dim::Scope& scope) {
   const auto narrow = [&](dim::Dim low, dim::Dim high) {
@@ -99,6 +127,12 @@ void assume(const Condition& condition, dim::Scope& scope) {
   };
   narrow(condition.left, condition.right);
   if (condition.relation == "==") narrow(condition.right, condition.left);
+}
+
+dim::Assignment with_defined(dim::Assignment values, const Definitions& definitions) {
+  for (const auto& [symbol, value] : definitions)
+    if (const auto number = dim::evaluate(value, values)) values[symbol] = *number;
+  return values;
 }
 
 NamedSizes named(const dim::Assignment& values, const dim::Scope& scope) {
@@ -160,7 +194,7 @@ Size Size::substitute(const std::map<std::string, Size>& replacements) const {
   const dim::Dim made = dim::substitute(parsed, by_symbol);
   if (made.is_unknown())
     throw Error(ErrorCode::kInvalidArgument, {.what = "the expression has no value with these sizes", .where = text_});
-  return Size(dim::to_string(made));
+  return Size(normal(dim::to_string(made)));
 }
 
 Size operator+(const Size& a, const Size& b) { return combine(a, "+", b); }
@@ -177,16 +211,28 @@ SizeStatement prove(const std::string& statement) {
   scope.set_budget(kMostTerms);
   const std::vector<std::string_view> sides = parts_between(statement, "=>");
   if (sides.size() > 2) throw no_statement(statement, "'=>' stands twice");
+  Definitions definitions;
+  const auto with_definitions = [&](Condition condition) {
+    condition.left = dim::substitute(condition.left, definitions);
+    condition.right = dim::substitute(condition.right, definitions);
+    return condition;
+  };
   if (sides.size() == 2) {
     const std::vector<std::string_view> given = parts_between(sides[0], " and ");
     for (const std::string_view part : given) assume_remainder(part, scope);
-    for (const std::string_view part : given) assume(read_condition(part, statement, scope), scope);
+    for (const std::string_view part : given) {
+      const Condition condition = with_definitions(read_condition(part, statement, scope));
+      if (!define(condition, scope, definitions)) assume(condition, scope);
+    }
   }
-  for (const Condition& condition : read_conditions(sides.back(), statement, scope)) {
+  for (const Condition& read : read_conditions(sides.back(), statement, scope)) {
+    const Condition condition = with_definitions(read);
     const dim::Relation relation = condition.relation == "==" ? dim::Relation::kEqual : dim::Relation::kAtMost;
     const dim::Proof proof = dim::prove(relation, condition.left, condition.right);
     if (proof.verdict == dim::Verdict::kNo)
-      return {.verdict = ProofVerdict::kRefuted, .counterexample = named(proof.counterexample, scope), .reason = {}};
+      return {.verdict = ProofVerdict::kRefuted,
+              .counterexample = named(with_defined(proof.counterexample, definitions), scope),
+              .reason = {}};
     if (proof.verdict == dim::Verdict::kUnknown) return {.counterexample = {}, .reason = proof.reason};
   }
   return {.verdict = ProofVerdict::kProven, .counterexample = {}, .reason = {}};
