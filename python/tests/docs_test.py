@@ -25,6 +25,14 @@ def test_the_page_of_the_guide_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+def test_every_verb_works_where_there_is_nothing_else(tmp_path):
+    folder = tmp_path / "example"
+    subprocess.run([sys.executable, SOURCE / "tools" / "example.py", folder], check=True, capture_output=True, timeout=300)
+    done = subprocess.run([sys.executable, SOURCE / "python" / "tests" / "every_verb.py", folder], capture_output=True, text=True,
+                          timeout=600, check=False)
+    assert done.returncode == 0 and done.stdout.startswith("every verb"), done.stderr
+
+
 def test_the_command_is_that_of_the_package():
     program = Path(sys.executable).with_name("thaw")
     for call in ([program], [sys.executable, "-m", "onnx_thaw"]):
