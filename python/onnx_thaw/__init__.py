@@ -11,7 +11,7 @@
 Every verb of the command `thaw` is a function with options of the same names. A result prints as the command prints it, has `accepted`,
 `to_json()` and, in a notebook, a page.
 """
-from onnx_thaw import _runtime, _thaw
+from onnx_thaw import _runtime, _thaw, progress
 from onnx_thaw._errors import (
     CannotRead,
     CannotWrite,
@@ -24,10 +24,12 @@ from onnx_thaw._errors import (
     Refused,
     RuntimeFailed,
     RuntimeMissing,
+    ThawWarning,
     Unsupported,
 )
 from onnx_thaw._models import ModelLike, load
 from onnx_thaw._session import Session
+from onnx_thaw._tables import to_pandas
 from onnx_thaw._thaw import Dim, Limits, Model, SaveOptions, limits, set_limits
 from onnx_thaw._verbs import (
     Inspection,
@@ -78,6 +80,7 @@ __all__ = [
     "RuntimeMissing",
     "SaveOptions",
     "Session",
+    "ThawWarning",
     "Unsupported",
     "__version__",
     "annotate",
@@ -99,11 +102,13 @@ __all__ = [
     "optimize_passes",
     "pin",
     "plan",
+    "progress",
     "prove",
     "rules",
     "run",
     "sensitivity",
     "set_limits",
     "split",
+    "to_pandas",
     "verify",
 ]

@@ -5,6 +5,10 @@ import os
 from typing import Any
 
 
+class ThawWarning(UserWarning):
+    """What a report warns of: its `warnings`, each of which a call issues too."""
+
+
 class Error(Exception):
     """What Thaw could not do: one sentence with what was wrong, where, what was expected and what to do next.
 

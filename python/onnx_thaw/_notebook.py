@@ -27,11 +27,3 @@ def text_of_model(model: Any) -> str:
     def ports(given: Any) -> str:
         return ", ".join(f"{port.name}: {port.dtype.name.lower()}[{', '.join(port.dims or ['…'])}]" for port in given)
     return f"Model({ports(model.inputs)} -> {ports(model.outputs)})"
-
-
-def to_pandas(items: Any) -> Any:
-    """A list of structs as a `pandas.DataFrame`, a row each."""
-    import pandas
-    rows = list(items)
-    names = type(rows[0])._fields if rows else ()
-    return pandas.DataFrame([{name: getattr(row, name) for name in names} for row in rows], columns=list(names))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from onnx_thaw import _thaw
+from onnx_thaw._calls import verb
 from onnx_thaw._models import ModelLike, as_file, load
 from onnx_thaw._options import Inputs, PathLike, Sizes, choice, feeds, many, named_sizes, output, paths, text_of_sizes
 
@@ -68,6 +69,7 @@ class Inspection:
         return frame(self.to_html())
 
 
+@verb
 def inspect(model: ModelLike, *, sizes: Sizes = "", tensors: bool = False, weights: bool = False, cost: bool = False,
             only: str = "") -> Inspection:
     """Describes a model without running it: dims of every tensor as expressions of the inputs' sizes.
@@ -92,12 +94,14 @@ def inspect(model: ModelLike, *, sizes: Sizes = "", tensors: bool = False, weigh
     return Inspection(load(model), options)
 
 
+@verb
 def annotate(model: ModelLike, path: PathLike | None = None, *, external: str = "keep", rename: Mapping[str, str] | None = None,
              in_place: bool = False) -> _thaw.AnnotateResult:
     """Declares the inferred dims of all tensors, for viewers: expressions become dim_param. Nothing else changes."""
     return _thaw.annotate(load(model), output(path, external, rename, in_place))
 
 
+@verb
 def diff(a: ModelLike, b: ModelLike, *, weights: bool = True, infer: bool = True,
          progress: Callable[[int, int], None] | None = None) -> _thaw.ModelDiff:
     """Compares two models: inputs and outputs, opsets, nodes, attributes, weights, declared and inferred dims.
@@ -119,6 +123,7 @@ def diff(a: ModelLike, b: ModelLike, *, weights: bool = True, infer: bool = True
     return _thaw.diff(load(a), load(b), options)
 
 
+@verb
 def check(model: ModelLike, *, sizes: Sizes = "", target: str = "", select: str | Iterable[str] = (),
           ignore: str | Iterable[str] = (), run: bool = False, inputs: Inputs | None = None, values: Values | None = None,
           seed: int = 0) -> _thaw.CheckReport:
@@ -148,6 +153,7 @@ def check(model: ModelLike, *, sizes: Sizes = "", target: str = "", select: str 
     return _thaw.check(load(model), options)
 
 
+@verb
 def prove(statement: str) -> _thaw.SizeStatement:
     """Proves a statement on sizes for all values of its symbols, which are 0 or more.
 
@@ -164,11 +170,13 @@ def prove(statement: str) -> _thaw.SizeStatement:
     return _thaw.prove(statement)
 
 
+@verb
 def rules() -> list[_thaw.RuleInfo]:
     """The rules of `check`, sorted by code."""
     return _thaw.rules()
 
 
+@verb
 def fix(model: ModelLike, path: PathLike | None = None, *, keep_sizes: bool = False, keep_chains: bool = False,
         keep_declarations: bool = False, keep_types: bool = False, check: bool = True, inputs: Inputs | None = None,
         values: Values | None = None, seed: int = 0, external: str = "keep", rename: Mapping[str, str] | None = None,
@@ -200,6 +208,7 @@ def fix(model: ModelLike, path: PathLike | None = None, *, keep_sizes: bool = Fa
     return _thaw.fix(load(model), options, output(path, external, rename, in_place))
 
 
+@verb
 def fix_with_reference(model: ModelLike, reference: PathLike, path: PathLike | None = None, *,
                        at: Mapping[str, Sequence[int]] | None = None, cases: Iterable[str] = (), tries: int = 200,
                        atol: float | None = None, rtol: float | None = None, external: str = "keep",
@@ -229,6 +238,7 @@ def fix_with_reference(model: ModelLike, reference: PathLike, path: PathLike | N
     return _thaw.fix_with_reference(load(model), Path(reference), options, output(path, external, rename, in_place))
 
 
+@verb
 def batch(model: ModelLike, path: PathLike | None = None, *, name: str = "batch", only: Iterable[str] = (), sample: Sizes = "",
           new_axis: bool = False, loop: bool = False, check: bool = True, inputs: Inputs | None = None, values: Values | None = None,
           seed: int = 0, external: str = "keep", rename: Mapping[str, str] | None = None,
@@ -264,6 +274,7 @@ def batch(model: ModelLike, path: PathLike | None = None, *, name: str = "batch"
     return _thaw.batch(load(model), options, output(path, external, rename, in_place))
 
 
+@verb
 def lift(traces: Sequence[PathLike], path: PathLike | None = None, *, trace_values: PathLike | Iterable[PathLike] = (),
          keep_static: Iterable[str] = (), check: bool = True, external: str = "keep", rename: Mapping[str, str] | None = None,
          in_place: bool = False) -> _thaw.LiftResult:
@@ -292,6 +303,7 @@ def lift(traces: Sequence[PathLike], path: PathLike | None = None, *, trace_valu
     return _thaw.lift(given, options, output(path, external, rename, in_place))
 
 
+@verb
 def build(checkpoint: PathLike, folder: PathLike, *, part: str = "all", dtype: str = "f32", target: str = "portable", opset: int = 20,
           kv_cache: bool = False, genai: bool = False, pooling: str | None = None, lora: str = "vision",
           vision_input: str = "patches", method: str = "search", block: int = 32, symmetric: bool = False,
@@ -338,6 +350,7 @@ def build(checkpoint: PathLike, folder: PathLike, *, part: str = "all", dtype: s
     return _thaw.build(Path(checkpoint), Path(folder), options)
 
 
+@verb
 def optimize(model: ModelLike, path: PathLike | None = None, *, target: str = "portable", level: str = "fuse", opset: int = 0,
              only: Iterable[str] = (), skip: Iterable[str] = (), max_growth: int = 0, constant_weights: bool = False,
              check: bool = True, inputs: Inputs | None = None, values: Values | None = None, seed: int = 0, external: str = "keep",
@@ -376,6 +389,7 @@ def optimize(model: ModelLike, path: PathLike | None = None, *, target: str = "p
     return _thaw.optimize(load(model), options, output(path, external, rename, in_place))
 
 
+@verb
 def optimize_passes() -> list[_thaw.OptimizePass]:
     """The passes of `optimize`, in the order in which they run."""
     return _thaw.optimize_passes()
@@ -394,6 +408,7 @@ def _precision(to: str, method: str | None, block: int, symmetric: bool, dynamic
     return made
 
 
+@verb
 def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep", plan: PathLike | None = None,
             data: PathLike | None = None, held_out: PathLike | None = None, preprocessing: Iterable[str] = (),
             keep: str | Iterable[str] = (), method: str | None = None, block: int = 32, symmetric: bool = False,
@@ -455,6 +470,7 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
     return _thaw.convert(load(model), options, output(path, external, rename, in_place))
 
 
+@verb
 def pin(model: ModelLike, path: PathLike | None = None, *, sizes: Sizes = "", inputs_as_constants: Inputs | None = None,
         values: Values | None = None, max_growth: int = 0, check: bool = True, inputs: Inputs | None = None, seed: int = 0,
         external: str = "keep", rename: Mapping[str, str] | None = None, in_place: bool = False) -> _thaw.PinResult:
@@ -483,6 +499,7 @@ def pin(model: ModelLike, path: PathLike | None = None, *, sizes: Sizes = "", in
     return _thaw.pin(load(model), options, output(path, external, rename, in_place))
 
 
+@verb
 def split(model: ModelLike, folder: PathLike | None = None, *, at: Sequence[str] | Sequence[Sequence[str]] = (),
           outputs: Iterable[str] = (), parts: int = 2, balance: str = "bytes", sizes: Sizes = "", check: bool = True,
           inputs: Inputs | None = None, values: Values | None = None, seed: int = 0, external: str = "keep",
@@ -514,11 +531,13 @@ def split(model: ModelLike, folder: PathLike | None = None, *, at: Sequence[str]
     return _thaw.split(load(model), options, output(folder, external, rename, False))
 
 
+@verb
 def cut_points(model: ModelLike, *, sizes: Sizes = "") -> list[_thaw.CutPoint]:
     """Cuts that few elements cross, in node order."""
     return _thaw.cut_points(load(model), named_sizes(sizes))
 
 
+@verb
 def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathLike, to: str | Iterable[str] = "int8-blocks",
                 preprocessing: Iterable[str] = (), outputs: Iterable[str] = (), keep: str | Iterable[str] = (),
                 metric: str = "mse", mode: str = "exact", group: str = "node", one_out: bool = True, method: str | None = None,
@@ -565,6 +584,7 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
     return _thaw.sensitivity(load(model), options, Path(folder) if folder is not None else "")
 
 
+@verb
 def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = None, *, max_bytes: int | None = None,
          max_error: float | None = None, target_sqnr: float | None = None, model: PathLike | None = None,
          data: PathLike | None = None, check: bool = True) -> _thaw.PlanReport:
@@ -597,6 +617,7 @@ def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = Non
     return _thaw.best_plan(read, options, Path(path) if path is not None else "")
 
 
+@verb
 def inputs(files: PathLike | Iterable[PathLike], path: PathLike | None = None, *, preset: PathLike = "", model: PathLike | None = None,
            size: tuple[int, int] | None = None, min_pixels: int | None = None, max_pixels: int | None = None,
            text: str | None = None, fit: str | None = None, scale: float | None = None, mean: Iterable[float] = (),
@@ -637,6 +658,7 @@ def inputs(files: PathLike | Iterable[PathLike], path: PathLike | None = None, *
     return _thaw.inputs(paths(files), options, Path(path) if path is not None else "")
 
 
+@verb
 def generate(folder: PathLike, *, prompt: str = "", text: str | None = None, tokens: Iterable[int] = (),
              files: PathLike | Iterable[PathLike] = (), checkpoint: PathLike | None = None, max_new_tokens: int = 256,
              threads: int = 0, progress: Callable[[int, str], None] | None = None) -> _thaw.Generated:
@@ -666,6 +688,7 @@ def generate(folder: PathLike, *, prompt: str = "", text: str | None = None, tok
     return _thaw.generate(Path(folder), options)
 
 
+@verb
 def run(model: ModelLike, inputs: Inputs | None = None, *, values: Values | None = None, sizes: Sizes = "", random: bool = False,
         cast: bool = False, outputs: Iterable[str] = (), seed: int = 0, threads: int = 0,
         optimization: str = "all") -> _thaw.RunReport:
@@ -705,6 +728,7 @@ def _tolerance(atol: float | None, rtol: float | None, cosine: float | None) -> 
     return made
 
 
+@verb
 def verify(model: ModelLike, against: ModelLike, *, sizes: Sizes = "", points: int = 0, inputs: Inputs | None = None,
            values: Values | None = None, seed: int = 0, atol: float | None = None, rtol: float | None = None,
            cosine: float | None = None, outputs: Iterable[str] = (), mask: str = "", cast: bool = False, per_sample: bool = False,

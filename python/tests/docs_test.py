@@ -2,6 +2,7 @@
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,9 @@ def test_the_page_of_the_guide_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
     names = {"np": np}
     for block in blocks:
-        exec(compile(block, "docs/guide/python.md", "exec"), names)
+        needed = re.findall(r"^(?:import|from) (\w+)", block, re.M)
+        if all(find_spec(name) for name in needed):  # pandas and onnx_ir are optional
+            exec(compile(block, "docs/guide/python.md", "exec"), names)
     assert names["fixed"].accepted and Path("detector_fixed.onnx").exists()
     assert names["outputs"]["y"].shape == (2, 5, 64)
     monkeypatch.chdir(tmp_path)

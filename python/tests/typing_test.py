@@ -18,6 +18,8 @@ codes: list[str] = [finding.code for finding in report.findings]
 fixed = thaw.fix(model, keep_chains=True)
 if fixed.accepted:
     fixed.model.save("out.onnx")
+with thaw.progress.bar("comparing") as bar:
+    thaw.verify(model, model, progress=bar)
 lifted = thaw.lift(["a.onnx", "b.onnx"])
 best: thaw.Model | None = lifted.model
 loss: float = thaw.convert(model, to="int8", data="samples").comparisons[0].sqnr_db
@@ -34,10 +36,11 @@ def test_strict_type_checking(tmp_path):
     done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", tmp_path / "user.py"],
                           capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    (tmp_path / "user.py").write_text(USER.replace("sqnr_db", "sqnr"))
-    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", tmp_path / "user.py"],
-                          capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path)
-    assert done.returncode == 1 and "sqnr" in done.stdout
+    for right, wrong in (("sqnr_db", "sqnr"), ("thaw.lift", "thaw.nix")):
+        (tmp_path / "user.py").write_text(USER.replace(right, wrong))
+        done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", tmp_path / "user.py"],
+                              capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path)
+        assert done.returncode == 1 and wrong.partition("=")[0].removeprefix("thaw.") in done.stdout
 
 
 def test_every_struct_of_the_headers_is_bound():
