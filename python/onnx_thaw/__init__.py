@@ -11,6 +11,8 @@
 Every verb of the command `thaw` is a function with options of the same names. A result prints as the command prints it, has `accepted`,
 `to_json()` and, in a notebook, a page.
 """
+from typing import TYPE_CHECKING
+
 from onnx_thaw import _runtime, _thaw, progress
 from onnx_thaw._errors import (
     CannotRead,
@@ -57,6 +59,16 @@ from onnx_thaw._verbs import (
     split,
     verify,
 )
+
+if TYPE_CHECKING:
+    from onnx_thaw import pytest as pytest
+else:
+    def __getattr__(name):
+        """Modules that need other packages are imported when they are asked for."""
+        import importlib.util
+        if name.startswith("_") or importlib.util.find_spec(f"{__name__}.{name}") is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return importlib.import_module(f"{__name__}.{name}")
 
 _runtime.use_that_of_environment()
 __version__: str = _thaw.version()

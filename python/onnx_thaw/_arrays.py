@@ -56,7 +56,8 @@ def from_strings(strings: list[str], dims: tuple[int, ...]) -> Any:
     return array.reshape(dims)
 
 
-def _as_numpy(source: Any) -> Any:
+def as_numpy(source: Any) -> Any:
+    """What NumPy, PyTorch or DLPack has, as an array of NumPy."""
     import numpy as np
     if isinstance(source, np.ndarray):
         return source
@@ -74,7 +75,7 @@ def _as_numpy(source: Any) -> Any:
 def to_parts(source: Any) -> tuple[str, list[int], Any]:
     """The element type's name, the shape, and the packed bytes or the list of strings."""
     import numpy as np
-    array = _as_numpy(source)
+    array = as_numpy(source)
     dims = list(array.shape)
     if array.dtype.kind in "OUST":
         strings = [each.decode() if isinstance(each, bytes) else str(each) for each in array.ravel().tolist()]

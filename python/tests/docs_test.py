@@ -23,6 +23,7 @@ def test_the_page_of_the_guide_runs(tmp_path, monkeypatch):
         needed = re.findall(r"^(?:import|from) (\w+)", block, re.M)
         if all(find_spec(name) for name in needed):  # pandas and onnx_ir are optional
             exec(compile(block, "docs/guide/python.md", "exec"), names)
+    names["test_detector"]()
     assert names["fixed"].accepted and Path("detector_fixed.onnx").exists()
     assert names["outputs"]["y"].shape == (2, 5, 64)
     monkeypatch.chdir(tmp_path)
