@@ -3,8 +3,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
@@ -38,12 +39,39 @@ def load(source: ModelLike) -> Model:
     if isinstance(source, bytes):
         return Model.parse(source)
     if type(source).__module__.partition(".")[0] == "onnx_ir":
-        import onnx_ir
-        source = onnx_ir.to_proto(source)
+        return _of_ir(source)
     serialize = getattr(source, "SerializeToString", None)
     if serialize is None:
         raise TypeError(f"a model is a path, bytes, onnx.ModelProto, onnx_ir.Model or onnx_thaw.Model, not {type(source).__name__}")
     return Model.parse(serialize())
+
+
+def _external_tensors(model: Any) -> Iterator[tuple[Any, Callable[[Any], None]]]:
+    """The tensors of an `onnx_ir.Model` that lie in files, each with what puts another in its place."""
+    import onnx_ir
+    for graph in [*model.graphs(), *model.functions.values()]:
+        for value in getattr(graph, "initializers", {}).values():
+            if isinstance(value.const_value, onnx_ir.ExternalTensor):
+                yield value.const_value, partial(setattr, value, "const_value")
+        for node in graph:
+            for name, attribute in list(node.attributes.items()):
+                if attribute.type == onnx_ir.AttributeType.TENSOR and isinstance(attribute.value, onnx_ir.ExternalTensor):
+                    yield attribute.value, lambda tensor: node.attributes.add(onnx_ir.AttrTensor(name, tensor))
+
+
+def _of_ir(source: Any) -> Model:
+    """A model of an `onnx_ir.Model`, whose external data stays in its files."""
+    import onnx_ir
+    folders = {os.path.abspath(tensor.base_dir) for tensor, _ in _external_tensors(source)}
+    if len(folders) > 1:  # a model names its files from one folder: that below which all of them lie
+        source = source.clone()
+        above = os.path.commonpath(folders)
+        for tensor, replace in _external_tensors(source):
+            location = os.path.relpath(os.path.abspath(tensor.path), above)
+            replace(onnx_ir.ExternalTensor(location, tensor.offset, tensor.length, tensor.dtype, shape=tensor.shape, name=tensor.name,
+                                           doc_string=tensor.doc_string, base_dir=above))
+        folders = {above}
+    return Model.parse(onnx_ir.to_proto(source).SerializeToString(), *map(Path, folders))
 
 
 def to_proto(model: Model) -> Any:
@@ -56,8 +84,10 @@ def to_ir(model: Model) -> Any:
     """The model as an `onnx_ir.Model`, whose external tensors are read when they are needed."""
     import onnx_ir
     made = onnx_ir.from_proto(to_proto(model))
-    if model.data_files:
-        onnx_ir.external_data.set_base_dir(made.graph, model.path.parent)
+    files = {os.path.abspath(file) for file in model.data_files}
+    for tensor, _ in _external_tensors(made):
+        location = os.path.normpath(tensor.location)
+        tensor.base_dir = next((file.removesuffix(location) for file in files if file.endswith(os.sep + location)), tensor.base_dir)
     return made
 
 

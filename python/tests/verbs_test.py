@@ -95,6 +95,9 @@ def test_weights_outside_come_along(tmp_path):
     wanted = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(None, x)[0]
     np.testing.assert_array_equal(thaw.run(given, x).outputs["y"], wanted)
     np.testing.assert_array_equal(thaw.Session(given).run(x)["y"], wanted)
+    parsed = thaw.Model.parse((tmp_path / "m.onnx").read_bytes(), tmp_path)
+    np.testing.assert_array_equal(thaw.Session(parsed).run(x)["y"], wanted)
+    assert thaw.optimize(parsed).accepted and thaw.pin(parsed, sizes="batch=2,seq=3").accepted
 
 
 def test_lift_and_split_and_sensitivity_and_plan(save, tmp_path, command):

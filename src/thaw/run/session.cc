@@ -5,6 +5,7 @@
 #include <set>
 
 #include "thaw/core/phase.h"
+#include "thaw/ir/wire/data_folder.h"
 #include "thaw/run/ort_session.h"
 #include "thaw/run/worker_session.h"
 
@@ -123,7 +124,7 @@ Session::Session(const ir::Model& model, const SessionOptions& options) : impl_(
     impl_->worker = std::make_unique<WorkerSession>(model, options);
     return;
   }
-  const std::string folder = model.path.empty() ? "" : std::filesystem::absolute(model.path).parent_path().string();
+  const std::string folder = ir::data_folder_of(model).string();
   const std::string bytes = ir::serialize(model);
   impl_->here = std::make_unique<OrtSession>(std::as_bytes(std::span(bytes)), folder, impl_->where, options);
 }

@@ -37,6 +37,25 @@ TEST(Session, RunsAModelFromAFileAndFromMemory) {
   EXPECT_EQ(from_file.find_output("x"), nullptr);
 }
 
+TEST(Session, FindsTheDataOfAModelFromMemoryInItsFolder) {
+  const ModelFolder folder;
+  const auto given = ir::load(
+      folder.write_model("add", "g (float[n,3] x) => (float[n,3] z) <float[3] w = {1, 2, 3}> { z = Add(x, w) }"));
+  const auto path = folder.path() / "external.onnx";
+  ir::save(*given, path, {.external = ir::ExternalPolicy::kSingle, .threshold = 1});
+  const auto bytes = std::make_shared<const std::string>(ir::serialize(*ir::load(path)));
+  const auto parse = [&](const std::filesystem::path& where) {
+    return ir::parse(std::as_bytes(std::span(*bytes)), bytes, where);
+  };
+  const Arrays feeds{{"x", floats_of({1, 3}, {1, 1, 1})}};
+  for (const bool in_process : {false, true}) {
+    Session session(*parse(folder.path()), {.in_process = in_process});
+    EXPECT_EQ(session.run(feeds).at("z"), floats_of({1, 3}, {2, 3, 4}));
+  }
+  const TempFolder other;
+  EXPECT_THAT(error_of([&] { Session(*parse(other.path())); }), HasSubstr("external.onnx.data"));
+}
+
 TEST(Session, EmptyAndScalarAndStringTensorsPassThrough) {
   const ModelFolder folder;
   Session session(

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "thaw/core/error.h"
+#include "thaw/ir/wire/data_folder.h"
 #include "thaw/limits.h"
 #include "thaw/run/message.h"
 #include "thaw/run/runtime.h"
@@ -100,7 +101,7 @@ WorkerSession::WorkerSession(const std::filesystem::path& path, const ir::Model&
 
 WorkerSession::WorkerSession(const ir::Model& model, const SessionOptions& options) {
   request_.where = model.path.empty() ? "the model in memory" : model.path.string();
-  if (!model.path.empty()) request_.folder = std::filesystem::absolute(model.path).parent_path().string();
+  request_.folder = ir::data_folder_of(model).string();
   hand_over_data(model, request_.folder);
   request_.options = options;
   uint64_t written = 0;

@@ -15,6 +15,7 @@
 #include "thaw/ir/data/external_data.h"
 #include "thaw/ir/data/tensor_decode.h"
 #include "thaw/ir/data/tensor_source.h"
+#include "thaw/ir/wire/data_folder.h"
 
 namespace thaw::ir {
 namespace {
@@ -219,6 +220,15 @@ std::vector<std::filesystem::path> data_files_of(const Model& model) {
     paths.push_back((folder->path() / location).lexically_normal());
   });
   return paths;
+}
+
+std::filesystem::path data_folder_of(const Model& model) {
+  if (!model.path.empty()) return std::filesystem::absolute(model.path).parent_path();
+  std::filesystem::path found;
+  for_each_model_tensor(model, [&](const Tensor& tensor, bool) {
+    if (found.empty() && tensor.storage() == Tensor::Storage::kExternal) found = TensorWriter::folder(tensor)->path();
+  });
+  return found.empty() ? found : std::filesystem::absolute(found);
 }
 
 void require_output(const Model& model, const std::filesystem::path& path) {
