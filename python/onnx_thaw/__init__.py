@@ -61,6 +61,7 @@ from onnx_thaw._verbs import (
 )
 
 if TYPE_CHECKING:
+    from onnx_thaw import ir as ir
     from onnx_thaw import pytest as pytest
 else:
     def __getattr__(name):

@@ -18,6 +18,7 @@ codes: list[str] = [finding.code for finding in report.findings]
 fixed = thaw.fix(model, keep_chains=True)
 if fixed.accepted:
     fixed.model.save("out.onnx")
+optimize = thaw.ir.Optimize(target="ort")
 with thaw.progress.bar("comparing") as bar:
     thaw.verify(model, model, progress=bar)
 lifted = thaw.lift(["a.onnx", "b.onnx"])
@@ -36,7 +37,7 @@ def test_strict_type_checking(tmp_path):
     done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", tmp_path / "user.py"],
                           capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    for right, wrong in (("sqnr_db", "sqnr"), ("thaw.lift", "thaw.nix")):
+    for right, wrong in (("sqnr_db", "sqnr"), ('target="ort"', "nix=3"), ("thaw.lift", "thaw.nix")):
         (tmp_path / "user.py").write_text(USER.replace(right, wrong))
         done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", tmp_path / "user.py"],
                               capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path)
