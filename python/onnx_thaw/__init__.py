@@ -63,6 +63,7 @@ from onnx_thaw._verbs import (
 if TYPE_CHECKING:
     from onnx_thaw import ir as ir
     from onnx_thaw import pytest as pytest
+    from onnx_thaw import torch as torch
 else:
     def __getattr__(name):
         """Modules that need other packages are imported when they are asked for."""

@@ -1,0 +1,169 @@
+"""Sizes to export at, and sizes to compare at. Needs no torch.
+
+What all traces share tells nothing about the rest: a batch equal to a height, three heights that are even, a width that grows with the
+height. So no number comes twice, quotients by the step are mixed (odd and prime, and even in another trace for each size), and no size
+is a line of another.
+"""
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+
+from onnx_thaw._errors import InvalidArgument
+from onnx_thaw.torch._sizes import Point, Ranges, is_prime
+
+_MOST_CANDIDATES = 48    # values of one size that are looked at
+_MOST_COMBINED = 20_000  # points that are looked at for one trace
+_ORDINARY = 5            # quotients from here on, where a range has enough of them: smaller ones are often special cases
+_ENOUGH = 12
+
+
+def unit_of(values: Sequence[int]) -> int:
+    """What divides all values, so that parity is that of the quotients."""
+    return max(1, math.gcd(*itertools.islice(values, 64)))
+
+
+def candidates(values: Sequence[int], beyond: int = 0) -> list[int]:
+    """Small values of a size that are no special cases, or the next ones beyond a value."""
+    unit = unit_of(values)
+    some = list(itertools.islice((value for value in values if value > beyond), 4 * _MOST_CANDIDATES))
+    ordinary = [value for value in some if value // unit >= _ORDINARY]
+    if len(ordinary) >= _ENOUGH:
+        return ordinary[:_MOST_CANDIDATES]
+    several = [value for value in some if value > 1]
+    return (several if len(several) >= 3 else some)[:_MOST_CANDIDATES] or list(values[-1:])
+
+
+def _cost(value: int, unit: int, want_even: bool, own: Sequence[int]) -> float:
+    """How little a value of one size tells beside those that it has already."""
+    quotient = value // unit
+    cost = (30.0 if len(set(own)) > 1 else 60.0) * (value in own)
+    cost += 8.0 * ((quotient % 2 == 0) != want_even)
+    cost += 25.0 * (len(own) > 1 and {each // unit % 2 for each in own} == {quotient % 2})
+    cost += 2.0 * (not want_even and not is_prime(quotient))
+    cost += 3.0 * (want_even and quotient > 2 and quotient & (quotient - 1) == 0)  # 8 = 2 * 2 * 2 stays even when it is halved
+    cost += 45.0 * (value <= 1)  # a batch of one is traced otherwise
+    return cost
+
+
+def choose(ranges: Ranges, count: int = 3, taken: Sequence[Point] = ()) -> list[Point]:
+    """Points to export at.
+
+    Args:
+        ranges: What sizes may be.
+        count: How many more points; fewer where the ranges have no more.
+        taken: Points that were exported already; those that are added are then larger, as most of what three small sizes
+            leave open lies beyond them.
+
+    Returns:
+        Complete points, all different.
+
+    Raises:
+        InvalidArgument: no point meets the relations.
+    """
+    points = list(taken)
+    free = ranges.free
+    most = math.prod(len(values) for values in ranges.values.values())
+    for _ in range(min(count, most - len(points))):
+        number = len(points)
+        lists = []
+        for index, name in enumerate(free):
+            values, own = ranges.values[name], [point[name] for point in points]
+            unit = unit_of(values)
+            want_even = number % max(3, len(free)) == index % max(3, len(free))
+            beyond = (4 * max(own)) // 3 if taken and number % 2 == 1 and own else 0
+            some = candidates(values, beyond)
+            lists.append(sorted(some, key=lambda value: (_cost(value, unit, want_even, own) + 8 * some.index(value) / len(some), value)))
+        best = _best(ranges, free, lists, points)
+        if best is None:
+            break
+        points.append(best)
+    if not points:
+        raise InvalidArgument(f"sizes: no small sizes meet {ranges.text!r}; give ranges in which the relations hold")
+    return points[len(taken):]
+
+
+def _best(ranges: Ranges, free: Sequence[str], lists: Sequence[list[int]], points: Sequence[Point]) -> Point | None:
+    seen = {tuple(point[name] for name in ranges.names) for point in points}
+    used = {point[name] for point in points for name in ranges.free}
+    fixed = {name: values[0] for name, values in ranges.values.items() if len(values) == 1}
+    for share in (_few(len(free)), _MOST_CANDIDATES):
+        best: tuple[float, int, Point] | None = None
+        if share == _MOST_CANDIDATES and free:
+            shuffled = random.Random(0)
+            combined: Iterable[tuple[int, ...]] = itertools.chain(
+                itertools.islice(itertools.product(*(some[:2] for some in lists)), _MOST_COMBINED),
+                (tuple(shuffled.choice(ranges.values[name]) for name in free) for _ in range(_MOST_COMBINED)))
+        else:
+            combined = itertools.product(*(some[:share] for some in lists))
+        for order, values in enumerate(combined):
+            point = ranges.complete({**fixed, **dict(zip(free, values, strict=True))})
+            if point is None:
+                continue
+            point = {name: point[name] for name in ranges.names}
+            if tuple(point.values()) in seen:
+                continue
+            cost = sum(0.4 * some.index(value) if value in some else 20 for some, value in zip(lists, values, strict=True))
+            cost += 50.0 * (len(values) - len(set(values)) + sum(value in used for value in values))
+            number = len(points)
+            for index, name in enumerate(free):
+                want_even = number % max(3, len(free)) == index % max(3, len(free))
+                cost += _cost(point[name], unit_of(ranges.values[name]), want_even, [each[name] for each in points])
+            cost += 20.0 * _lines(free, [*points, point])
+            if best is None or (cost, order) < best[:2]:
+                best = (cost, order, point)
+        if best is not None:
+            return best[2]
+    return None
+
+
+def _few(sizes: int) -> int:
+    return max(2, min(10, int(2000 ** (1 / max(1, sizes)))))
+
+
+def _lines(names: Sequence[str], points: Sequence[Point]) -> int:
+    """How many pairs of sizes lie on a line at the last three points."""
+    if len(points) < 3:
+        return 0
+    a, b, c = points[-3:]
+    return sum((b[x] - a[x]) * (c[y] - a[y]) == (c[x] - a[x]) * (b[y] - a[y]) for x, y in itertools.combinations(names, 2))
+
+
+def unseen(ranges: Ranges, taken: Sequence[Point], count: int, fits: Callable[[Point], bool], seed: int = 0) -> list[Point]:
+    """Points that were not exported, drawn in the ranges; smaller ones where the larger do not fit."""
+    drawn, generator = list[Point](), random.Random(seed)
+    seen = {tuple(sorted(point.items())) for point in taken}
+    share = 1.0
+    for tries in range(400):
+        if len(drawn) == count:
+            break
+        if tries % 20 == 19:
+            share = max(0.02, share * 0.7)
+        picked = {name: values[generator.randrange(max(1, math.ceil(len(values) * share)))] for name, values in ranges.values.items()}
+        point = ranges.complete(picked)
+        if point is None or tuple(sorted(point.items())) in seen or not fits(point):
+            continue
+        seen.add(tuple(sorted(point.items())))
+        drawn.append(point)
+    if len(drawn) < count and math.prod(len(values) for values in ranges.values.values()) <= 4096:  # few points: all of them
+        for picked_values in itertools.product(*ranges.values.values()):
+            point = ranges.complete(dict(zip(ranges.values, picked_values, strict=True)))
+            if len(drawn) < count and point is not None and tuple(sorted(point.items())) not in seen and fits(point):
+                seen.add(tuple(sorted(point.items())))
+                drawn.append(point)
+    return drawn
+
+
+def ends(ranges: Ranges) -> list[Point]:
+    """The least sizes, the largest, and the largest of each size beside the least of the others, as far as relations hold."""
+    low = {name: values[0] for name, values in ranges.values.items()}
+    high = {name: values[-1] for name, values in ranges.values.items()}
+    picked = [low, high, *({**low, name: high[name]} for name in ranges.free)]
+    made: list[Point] = []
+    for each in picked:
+        point = ranges.complete(each)
+        if point is not None and point not in made:
+            made.append(point)
+    return made
