@@ -3,8 +3,8 @@
 
     bench/torch_export.py [NAME …] [--json FILE]
 
-Prints a table. Each model that comes out is judged the same way: it runs at sizes that none of both exported, and is compared with the
-module there. "right" agrees at all of them, "wrong" gave other numbers or shapes at one, "stops" an error at one, "none" no model.
+Prints a table. Each model that comes out is judged the same way: it runs at 12 drawn sizes that were not exported and at the ends of
+the ranges, and is compared with the module there. "right" agrees at all of them, "wrong" gave other numbers or shapes at one, "stops" an error at one, "none" no model.
 The environment needs onnx_thaw, torch, onnx, onnxscript, onnxruntime and transformers.
 """
 import argparse
@@ -315,7 +315,7 @@ def row(name):
     found = {"name": name, "exporter": result.exporter, "exports": len(result.sizes), "seconds": round(ours, 1),
              "exporters": result.exporters, "largest": list(result.not_compared)}
     with left_as_it_was(module, SEED), tempfile.TemporaryDirectory() as folder:
-        points = unseen(ranges, result.sizes, 4, lambda _: True, SEED) + ends(ranges)
+        points = unseen(ranges, result.sizes, 12, lambda _: True, SEED) + ends(ranges)
         if result.accepted:
             result.save(Path(folder, "ours.onnx"))
             found["ours"], found["why"] = judged(subject, Path(folder, "ours.onnx"), points)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 import onnx_thaw as thaw
-from onnx_thaw.torch._choose import choose, ends, unit_of, unseen
+from onnx_thaw.torch._choose import choose, ends, uncovered, unit_of, unseen
 from onnx_thaw.torch._sizes import Ranges, range_text
 
 NAMES = ("batch", "height", "width", "length")
@@ -40,7 +40,7 @@ def test_sizes_of_exports_tell_the_axes_apart():
             quotients = {point[name] // unit_of(ranges.values[name]) for point in points}
             both = {value // unit_of(ranges.values[name]) % 2 for value in ranges.values[name]}
             assert {quotient % 2 for quotient in quotients} == both, (ranges.text, points)
-            assert max(points, key=lambda p: p[name])[name] <= ranges.values[name][min(23, len(ranges.values[name]) - 1)], "small"
+            assert max(points, key=lambda p: p[name])[name] <= ranges.values[name][min(31, len(ranges.values[name]) - 1)], "small"
         for x, y in itertools.combinations(free, 2):
             (a, b, c) = points
             assert (b[x] - a[x]) * (c[y] - a[y]) != (c[x] - a[x]) * (b[y] - a[y]), ("a line", ranges.text, points)
@@ -80,6 +80,20 @@ def test_further_sizes_are_larger_or_of_another_parity():
     fourth, fifth = choose(ranges, 2, first)
     assert max(point["height"] for point in first) < fourth["height"] and max(point["width"] for point in first) < fourth["width"]
     assert fifth not in [*first, fourth]
+
+
+def test_comparisons_reach_the_remainders_that_no_export_has():
+    for text in ("h=64..256:4,w=64..256:4", "n=8..200", "batch=1..40,h=224..2048:32,w=224..2048:32"):
+        ranges = Ranges(text)
+        exported = choose(ranges)
+        found = uncovered(ranges, exported, lambda _: True)
+        assert 0 < len(found) <= 8 and not any(point in exported for point in found)
+        for name, values in ranges.values.items():
+            for modulus in (2, 3, 4):
+                wanted = {value // unit_of(values) % modulus for value in values}
+                assert {point[name] // unit_of(values) % modulus for point in [*exported, *found]} == wanted, (name, modulus)
+            assert all(point[name] <= values[len(values) // 2] for point in found), "small"
+    assert uncovered(Ranges("n=1..2"), [{"n": 1}, {"n": 2}], lambda _: True) == []
 
 
 def test_ends_are_those_of_the_ranges():

@@ -163,6 +163,52 @@ def test_what_stays_frozen_names_the_line_of_the_module():
     assert "torch_test.py:" in result.reason and "noise" in result.reason, result.reason
 
 
+class Halves(nn.Module):
+    def forward(self, x):
+        half = x.shape[0] // 2
+        return torch.zeros(half, 3) + x[:1] * float(half)
+
+
+def test_what_the_exports_do_not_determine_is_exported_too(monkeypatch):
+    """Even sizes do not tell how a half is rounded."""
+    from onnx_thaw.torch import _export
+    real = _export.choose
+    monkeypatch.setattr(_export, "choose", lambda ranges, count, taken=(): real(ranges, count, taken) if taken else [
+        {"n": value} for value in (8, 16, 24)])
+    call = lambda most: thaw.torch.export(Halves(), lambda n: torch.randn(n, 3), sizes="n=8..64", exporter="torchscript", most_traces=most)
+    few = call(3)
+    assert not few.accepted and "do not determine the model at n=" in few.reason, few
+    more = call(5)
+    assert more.accepted and len(more.sizes) == 4 and more.sizes[3]["n"] % 2 == 1, more
+
+
+def test_a_cache_is_flat_and_named():
+    pytest.importorskip("transformers", reason="transformers is not installed")
+    from transformers.cache_utils import DynamicCache
+
+    class Decoder(nn.Module):
+        def forward(self, x, past_key_values):
+            keys, values = past_key_values.update(x[:, None], x[:, None] * 2, 0)
+            scores = x[:, None] @ keys.transpose(2, 3)
+            return {"out": scores.softmax(-1) @ values, "past_key_values": past_key_values}
+
+    def inputs(batch, past, new):
+        return {"x": torch.randn(batch, new, 8),
+                "past_key_values": DynamicCache([(torch.randn(batch, 1, past, 8), torch.randn(batch, 1, past, 8))])}
+    result = thaw.torch.export(Decoder(), inputs, sizes="batch=1..4,past=1..40,new=1..8")
+    assert result.accepted, result
+    assert [port.name for port in result.model.inputs] == ["x", "past_key_values.0.key", "past_key_values.0.value"]
+    assert [port.name for port in result.model.outputs] == ["out", "present.0.key", "present.0.value"]
+    assert result.model.outputs[1].dims == ["batch", "1", "past + new", "8"]
+
+
+def test_what_the_module_raises_goes_to_the_caller():
+    module = nn.Linear(3, 4)
+    with pytest.raises(RuntimeError):
+        thaw.torch.export(module, lambda n: torch.randn(n, 5), sizes="n=1..9")
+    assert module.training
+
+
 class Random(nn.Module):
     def forward(self, x):
         return x + torch.rand(())
@@ -231,3 +277,29 @@ def test_wrong_calls(call, word):
     with pytest.raises(thaw.InvalidArgument) as caught:
         call()
     assert word in str(caught.value)
+
+
+def test_the_page_of_the_guide_runs(tmp_path, monkeypatch):
+    import re
+
+    from conftest import SOURCE
+    page = (SOURCE / "docs" / "guide" / "torch.md").read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    assert len(blocks) == 2
+    folder = tmp_path / "page"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+    class Features(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cut = nn.Conv2d(3, 8, 16, stride=16)
+
+        def forward(self, pixel_values):
+            return self.cut(pixel_values).flatten(2).transpose(1, 2)
+    names = {"module": Features()}
+    for block in blocks:
+        exec(compile(block, "docs/guide/torch.md", "exec"), names)
+        assert names["result"].accepted, names["result"]
+    assert (folder / "model.onnx").exists()
+    monkeypatch.chdir(tmp_path)

@@ -41,6 +41,7 @@ def _cost(value: int, unit: int, want_even: bool, own: Sequence[int]) -> float:
     quotient = value // unit
     cost = (30.0 if len(set(own)) > 1 else 60.0) * (value in own)
     cost += 8.0 * ((quotient % 2 == 0) != want_even)
+    cost += 4.0 * (quotient % 4 in [each // unit % 4 for each in own])  # windows and strides of 4 are common
     cost += 25.0 * (len(own) > 1 and {each // unit % 2 for each in own} == {quotient % 2})
     cost += 2.0 * (not want_even and not is_prime(quotient))
     cost += 3.0 * (want_even and quotient > 2 and quotient & (quotient - 1) == 0)  # 8 = 2 * 2 * 2 stays even when it is halved
@@ -154,6 +155,27 @@ def unseen(ranges: Ranges, taken: Sequence[Point], count: int, fits: Callable[[P
                 seen.add(tuple(sorted(point.items())))
                 drawn.append(point)
     return drawn
+
+
+def uncovered(ranges: Ranges, taken: Sequence[Point], fits: Callable[[Point], bool], seed: int = 0, most: int = 8) -> list[Point]:
+    """Small points whose quotients leave remainders that none of the others leaves, by 2, 3, 4, 7 and 8: formulas that differ there
+    are alike at the others."""
+    def remainders(point: Point) -> set[tuple[str, int, int]]:
+        return {(name, modulus, point[name] // unit_of(ranges.values[name]) % modulus) for name in ranges.free for modulus in (2, 3, 4, 7, 8)}
+    covered = {each for point in taken for each in remainders(point)}
+    small = Ranges("")
+    small.values = {name: values[:max(2, len(values) // 2)] for name, values in ranges.values.items()}
+    small.given, small.relations = ranges.given, ranges.relations
+    drawn = unseen(small, taken, 40, fits, seed)
+    found: list[Point] = []
+    while drawn and len(found) < most:
+        best = max(drawn, key=lambda point: len(remainders(point) - covered))
+        if not remainders(best) - covered:
+            break
+        drawn.remove(best)
+        covered |= remainders(best)
+        found.append(best)
+    return found
 
 
 def ends(ranges: Ranges) -> list[Point]:

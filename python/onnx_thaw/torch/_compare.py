@@ -51,6 +51,9 @@ class Comparison:
 def compare(found: Comparison, expected: Flat, actual: dict[str, Any]) -> Comparison:
     """Compares all outputs; what differs stands in `found`."""
     import numpy as np
+    more = sorted(set(actual) - set(expected.names))
+    if more:
+        found.fail(f"the module does not return {', '.join(more)}")
     for name, tensor in zip(expected.names, expected.tensors):
         if name not in actual:
             return found.fail(f"'{name}' is not among the outputs: {', '.join(actual)}")

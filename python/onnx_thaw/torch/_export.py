@@ -13,7 +13,7 @@ from onnx_thaw import _thaw
 from onnx_thaw._arrays import as_numpy
 from onnx_thaw._errors import Error, InvalidArgument
 from onnx_thaw._options import PathLike, Sizes, text_of_sizes
-from onnx_thaw.torch._choose import choose, ends, unseen
+from onnx_thaw.torch._choose import choose, ends, uncovered, unseen
 from onnx_thaw.torch._compare import Comparison, compare
 from onnx_thaw.torch._result import ExportResult
 from onnx_thaw.torch._sizes import Point, Ranges, text_of
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 _EXPORTERS = {"auto": ("dynamo", "torchscript"), "dynamo": ("dynamo",), "torchscript": ("torchscript",)}
 _FIRST_TRACES = 3
-_DRAWN = 2               # sizes that are compared beside the ends of the ranges
+_DRAWN = 2               # sizes that are compared beside the ends of the ranges, and at which remainders are others
+_MOST_KEPT = 1 << 26     # elements of outputs at a size that is not exported, for another look
+_LEAST_SECONDS = 10.0    # for the comparisons beyond those that are always made
 _MOST_VALUES = 1 << 16   # elements of an integer input whose values lifting is given
 
 
@@ -373,7 +375,11 @@ class _Export:
                 return result.comparisons[-1]
         drawn = unseen(self.ranges, exported, _DRAWN, self.fits, self.subject.seed + len(exported))
         points = drawn + [point for point in ends(self.ranges) if point not in exported and point not in drawn]
-        for point in points:
+        more = uncovered(self.ranges, exported + points, self.fits, self.subject.seed + len(exported))
+        deadline = time.monotonic() + max(_LEAST_SECONDS, result.seconds["export"] / 2)
+        for index, point in enumerate([*points, *more]):
+            if index >= len(points) and time.monotonic() > deadline:
+                break
             reason = self.too_large(point)
             if reason:
                 result.not_compared.append(f"{text_of(point)}: {reason}")
@@ -388,11 +394,13 @@ class _Export:
                     except Exception as error:
                         raise _Refusal(f"the module fails at {text_of(point)}: {type(error).__name__}: {str(error)[:200]}; "
                                        f"narrow the ranges") from error
-                    self._others[key] = other
+                    assert other.outputs is not None
+                    if sum(each.numel() for each in other.outputs.tensors) <= _MOST_KEPT:
+                        self._others[key] = other
             if not self.take(self.beside(result.model, other)):
                 return result.comparisons[-1]
-        if not points or all(each.exported for each in result.comparisons):
-            self.compare_other_numbers(bool(points))
+        if not (points or more) or all(each.exported for each in result.comparisons):
+            self.compare_other_numbers(bool(points or more))
             if not result.comparisons[-1].agrees:
                 return result.comparisons[-1]
         return None
