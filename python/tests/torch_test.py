@@ -202,6 +202,18 @@ def test_a_cache_is_flat_and_named():
     assert result.model.outputs[1].dims == ["batch", "1", "past + new", "8"]
 
 
+class Short(nn.Module):
+    def forward(self, x):
+        if x.shape[0] > 30:
+            raise ValueError("too long")
+        return x + 1
+
+
+def test_a_size_at_which_the_module_fails_is_named_once():
+    result = thaw.torch.export(Short(), lambda n: torch.randn(n, 3), sizes="n=1..40")
+    assert not result.accepted and "too long; narrow the ranges" in result.reason and list(result.exporters) == ["dynamo"], result
+
+
 def test_what_the_module_raises_goes_to_the_caller():
     module = nn.Linear(3, 4)
     with pytest.raises(RuntimeError):

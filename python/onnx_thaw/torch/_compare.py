@@ -19,7 +19,7 @@ class Comparison:
         sizes: The point.
         exported: Whether the model was made of a trace at this point.
         agrees: Whether all outputs agree.
-        max_abs_diff: Largest absolute difference of all floating-point outputs; NaN where none could be compared.
+        max_abs_diff: Largest absolute difference of all floating-point outputs that were compared.
         cosine: The least cosine of an output with that of the module, as vectors.
         reason: Why it does not agree.
     """
@@ -27,22 +27,23 @@ class Comparison:
     def __init__(self, sizes: Point, *, exported: bool = False) -> None:
         self.sizes, self.exported = dict(sizes), exported
         self.agrees, self.max_abs_diff, self.cosine, self.reason = True, 0.0, 1.0, ""
+        self._runs = True
 
-    def fail(self, reason: str) -> Comparison:
+    def fail(self, reason: str, *, runs: bool = True) -> Comparison:
         """Marks it as one that does not agree."""
+        self._runs = runs
         self.agrees, self.reason = False, self.reason or reason
         return self
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        is_number = self.max_abs_diff == self.max_abs_diff
         return {"sizes": self.sizes, "exported": self.exported, "agrees": self.agrees,
-                "max_abs_diff": self.max_abs_diff if is_number else None, "cosine": self.cosine, "reason": self.reason}
+                "max_abs_diff": self.max_abs_diff, "cosine": self.cosine, "reason": self.reason}
 
     def __str__(self) -> str:
         if self.agrees:
             return f"agrees with the module at {text_of(self.sizes)}: max abs diff {self.max_abs_diff:.3g}, cosine {self.cosine:.6f}"
-        return f"differs from the module at {text_of(self.sizes)}: {self.reason}"
+        return f"{'differs from the module' if self._runs else 'does not run'} at {text_of(self.sizes)}: {self.reason}"
 
     def __repr__(self) -> str:
         return f"Comparison({self})"

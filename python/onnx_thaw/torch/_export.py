@@ -30,7 +30,11 @@ _MOST_VALUES = 1 << 16   # elements of an integer input whose values lifting is 
 
 
 class _Refusal(Exception):
-    """Why an exporter's traces make no model; the next exporter may."""
+    """Why an exporter's traces make no model; the next exporter may, unless it is final."""
+
+    def __init__(self, reason: str, *, is_final: bool = False) -> None:
+        super().__init__(reason)
+        self.is_final = is_final
 
 
 def export(module: Any, make_inputs: Callable[..., Any] | None = None, *, sizes: Sizes = "", example: Any = None,
@@ -132,13 +136,13 @@ class _Export:
         for name in exporters:
             result.model, result.report, result.comparisons, result.frozen, result.not_compared = None, None, [], [], []
             del self.cases[first:]
-            result.exporter, reason = name, ""
+            result.exporter, reason, is_final = name, "", False
             attempt = folder if len(exporters) == 1 else folder / name
             attempt.mkdir(exist_ok=True)
             try:
                 self.attempt(name, attempt)
             except _Refusal as refusal:
-                reason = str(refusal)
+                reason, is_final = str(refusal), refusal.is_final
             result.sizes = [case.point for case in self.cases]
             if self.keep_traces is not None:
                 result.traces = sorted(attempt.glob("*.onnx"))
@@ -147,6 +151,8 @@ class _Export:
                 result.reason = ""
                 return
             reasons[name] = reason
+            if is_final:
+                break
         result.reason = "; ".join(reasons.values() if len(reasons) == 1 else (f"{name}: {reason}" for name, reason in reasons.items()))
 
     def add_case(self, point: Point) -> None:
@@ -393,7 +399,7 @@ class _Export:
                         self.subject.run(other)
                     except Exception as error:
                         raise _Refusal(f"the module fails at {text_of(point)}: {type(error).__name__}: {str(error)[:200]}; "
-                                       f"narrow the ranges") from error
+                                       "narrow the ranges", is_final=True) from error
                     assert other.outputs is not None
                     if sum(each.numel() for each in other.outputs.tensors) <= _MOST_KEPT:
                         self._others[key] = other
@@ -439,7 +445,7 @@ class _Export:
                 outputs = session.run({name: as_numpy(tensor) for name, tensor in zip(case.inputs.names, case.inputs.tensors)
                                        if name in taken})
             except Error as error:
-                return found.fail(f"it does not run: {str(error)[:300]}")
+                return found.fail(str(error)[:300], runs=False)
             return compare(found, case.outputs, outputs)
 
     _loaded: tuple[Any, Any] = (None, None)
