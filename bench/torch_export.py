@@ -198,7 +198,7 @@ def wav2vec2():
 
 
 @model("batch=1..3,frames=40..400")
-def seamless_speech():
+def wav2vec2_bert():
     from transformers import Wav2Vec2BertConfig, Wav2Vec2BertModel
     return Wav2Vec2BertModel(Wav2Vec2BertConfig(**SMALL, feature_projection_input_dim=16, apply_spec_augment=False,
                                                 left_max_position_embeddings=8, right_max_position_embeddings=4)), \

@@ -9,9 +9,9 @@ from conftest import SOURCE
 
 # But for the page on schemas, which has a table of former names.
 PAGES = [page for page in [SOURCE / "README.md", *sorted((SOURCE / "docs").rglob("*.md"))] if page.parent.name != "schemas"]
-FOLDERS = ["bench", "cmake", "docs", "fuzz", "include", "src", "tests", "tools"]
+FOLDERS = ["bench", "cmake", "docs", "fuzz", "include", "python", "src", "tests", "tools"]
 # Names of other programs' files and words.
-OTHERS = {"modeling_<type>.py"}
+OTHERS = {"model.py", "modeling_<type>.py"}
 OTHER_WORDS = {"TransformerEncoderLayer", "cu_seqlens", "dynamic_axes", "mse_v2", "ref_feat_shape"}
 
 
