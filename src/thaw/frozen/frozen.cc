@@ -226,8 +226,8 @@ class Analysis {
         for (const Meeting& m : context.meetings)
           if (!holds_remainder(m.expression)) meetings_.push_back({&visit.node, m});
         equations.insert(equations.end(), context.equations.begin(), context.equations.end());
-        for (const VisitContext::Pick& suspect : context.suspects)
-          suspects_.insert({scope_.symbol_id(suspect.size), suspect.first});
+        for (const VisitContext::Suspect& suspect : context.suspects)
+          suspects_.insert({scope_.symbol_id(suspect.size), suspect.value});
       }
       rejoin(visit);
     };

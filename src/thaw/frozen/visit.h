@@ -34,7 +34,7 @@ class VisitContext final : public ops::FrozenContext {
   void set_shape(int i, ops::Shape shape) override { visit_.outputs[static_cast<size_t>(i)].shape = std::move(shape); }
   void meet(const ops::Meeting& meeting) override { meetings.push_back(meeting); }
   void pick(dim::Dim size, int64_t first, int64_t last) override { picks.push_back({size, first, last}); }
-  void suspect(dim::Dim size, int64_t value) override { suspects.push_back({size, value, value + 1}); }
+  void suspect(dim::Dim size, int64_t value) override { suspects.push_back({size, value}); }
   void suggest(dim::Dim a, dim::Dim b, std::string_view what) override {
     equations.push_back({&node(), dim::Relation::kEqual, a, b, what});
   }
@@ -44,7 +44,12 @@ class VisitContext final : public ops::FrozenContext {
     int64_t first, last;
   };
   std::vector<ops::Meeting> meetings;
-  std::vector<Pick> picks, suspects;
+  struct Suspect {
+    dim::Dim size;
+    int64_t value;
+  };
+  std::vector<Pick> picks;
+  std::vector<Suspect> suspects;
   std::vector<ops::Obligation> equations;
 
  private:
