@@ -159,7 +159,10 @@ void Options::value(const std::string& names, T& value, const std::string& type,
       if (!number || static_cast<double>(*number) < within.least || static_cast<double>(*number) > within.most)
         refuse(fmt::format("{} takes a {}number from {:g} to {:g}, not '{}'", name,
                            std::is_integral_v<Given> ? "whole " : "", within.least, within.most, text));
-      value = *number;
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::optional<Given>>)
+        value = number;
+      else
+        value = *number;
     };
     Declared& declared = declared_[app_->add_option_function<std::string>(names, take, help)->type_name(type)];
     declared.kind = std::is_integral_v<Given> ? ValueKind::kWhole : ValueKind::kNumber;

@@ -119,7 +119,7 @@ bool define(const Condition& condition, dim::Scope& scope, Definitions& definiti
 void assume(const Condition& condition, dim::Scope& scope) {
   const auto narrow = [&](dim::Dim low, dim::Dim high) {
     if (scope.symbol_id(low) >= 0 && high.is_constant())
-      scope.assume_range(low, dim::SymbolInfo::kNoLower, *high.constant());
+      scope.assume_range(low, dim::SymbolInfo::kNoLower, high.constant());
     else if (scope.symbol_id(high) >= 0 && low.is_constant())
       scope.assume_range(high, *low.constant(), std::nullopt);
     else
