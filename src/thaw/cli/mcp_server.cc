@@ -23,6 +23,7 @@
 #include "thaw/cli/output.h"
 #include "thaw/cli/verb.h"
 #include "thaw/cli/verb_process.h"
+#include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/core/json_file.h"
 #include "thaw/core/suggest.h"
@@ -381,9 +382,7 @@ class McpServer {
     } catch (const Error& error) {
       return answer_call(call.request, failed_result(fmt::format("thaw: {}", report::printable(error.what()))));
     }
-    constexpr double kMost = 1e8;  // some years
-    const std::chrono::duration<double> seconds(std::min(options_.timeout, kMost));
-    if (options_.timeout > 0) running_->end = Clock::now() + std::chrono::duration_cast<Clock::duration>(seconds);
+    if (options_.timeout > 0) running_->end = after_seconds(Clock::now(), options_.timeout);
   }
 
   void finish_call() {

@@ -43,6 +43,8 @@ class ConversionCheck {
   void judge();
   // The first that both ran on; nullopt where there was none.
   std::optional<FirstRun> take_first_run() { return std::move(first_run_); }
+  // The result as it was run; no run comes after.
+  std::unique_ptr<ir::Model> take_converted() { return std::move(converted_); }
 
  private:
   // What an output comes to over several runs: sums of squares, and the run of most noise.

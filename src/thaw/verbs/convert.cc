@@ -40,6 +40,7 @@ struct Conversion {
   ConvertReport report;
   std::vector<Arrays> drawn;                   // what it was fed beside samples
   std::unique_ptr<ir::Model> in_float;         // the model before its nodes were converted
+  std::unique_ptr<ir::Model> as_run;           // the model as it was run here; null where it was not
   std::optional<confirm::FirstRun> first_run;  // by what both ran on first
 };
 
@@ -51,7 +52,7 @@ struct GivenSamples {
 Conversion convert_once(const ir::Model& original, const ConvertOptions& options, const FeedOptions& feeds,
                         const GivenSamples& given, const quantizing::Samples* seen) {
   const quantizing::Samples* samples = given.data ? &*given.data : seen;
-  Conversion made{ir::clone(original), {}, {}, {}, {}};
+  Conversion made{ir::clone(original), {}, {}, {}, {}, {}};
   quantizing::convert(*made.model, options, samples, made.report, &made.in_float);
   if (!options.check || !made.report.failures.empty()) return made;
   confirm::ConversionCheck check(as_run_here(*made.model), rewrite::with_same_noise(original), made.report);
@@ -62,6 +63,7 @@ Conversion convert_once(const ir::Model& original, const ConvertOptions& options
   made.drawn = check.run_drawn(feeds);
   check.judge();
   made.first_run = check.take_first_run();
+  made.as_run = check.take_converted();
   return made;
 }
 
@@ -109,8 +111,7 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
   report.output = output.path.string();
   report.is_checked = options.check;
   if (made.first_run)
-    report.layers =
-        confirm::compare_layers(*rewrite::with_same_noise(*made.in_float), *as_run_here(*made.model), *made.first_run);
+    report.layers = confirm::compare_layers(*rewrite::with_same_noise(*made.in_float), *made.as_run, *made.first_run);
   if (!report.accepted()) return report;
   if (options.target == OptimizeTarget::kDirectml) report.unsupported = verbs::unsupported_by(*made.model, "directml");
   Output where = output;

@@ -17,16 +17,29 @@ namespace {
 
 constexpr int kMostTerms = 256;
 
+struct LargeScope : dim::Scope {
+  LargeScope() { set_budget(kMostTerms); }
+};
+
+// An expression in a scope of its own.
+struct Expression {
+  explicit Expression(const std::string& text) : dim(dim::parse(text, scope)) {}
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const int symbol : dim::symbols_of(dim)) names.push_back(scope.symbols()[static_cast<size_t>(symbol)].name);
+    return names;
+  }
+
+  LargeScope scope;
+  dim::Dim dim;
+};
+
 // The order of terms follows that of the scope's symbols: sorted by name, equal expressions have one text.
 std::string normal(const std::string& text) {
-  dim::Scope as_written;
-  as_written.set_budget(kMostTerms);
-  std::vector<std::string> names;
-  for (const int symbol : dim::symbols_of(dim::parse(text, as_written)))
-    names.push_back(as_written.symbols()[static_cast<size_t>(symbol)].name);
+  std::vector<std::string> names = Expression(text).names();
   std::ranges::sort(names);
-  dim::Scope scope;
-  scope.set_budget(kMostTerms);
+  LargeScope scope;
   for (const std::string& name : names) dim::parse(name, scope);
   return dim::to_string(dim::parse(text, scope));
 }
@@ -158,40 +171,25 @@ Size Size::parse(const std::string& text) { return Size(normal(text)); }
 
 Size::Size(int64_t value) : text_(std::to_string(value)) {}
 
-std::optional<int64_t> Size::constant() const {
-  dim::Scope scope;
-  scope.set_budget(kMostTerms);
-  return dim::parse(text_, scope).constant();
-}
+std::optional<int64_t> Size::constant() const { return Expression(text_).dim.constant(); }
 
-std::vector<std::string> Size::symbols() const {
-  dim::Scope scope;
-  scope.set_budget(kMostTerms);
-  std::vector<std::string> names;
-  for (const int symbol : dim::symbols_of(dim::parse(text_, scope)))
-    names.push_back(scope.symbols()[static_cast<size_t>(symbol)].name);
-  return names;
-}
+std::vector<std::string> Size::symbols() const { return Expression(text_).names(); }
 
 std::optional<int64_t> Size::evaluate(const NamedSizes& values) const {
-  dim::Scope scope;
-  scope.set_budget(kMostTerms);
-  const dim::Dim parsed = dim::parse(text_, scope);
+  const Expression expression(text_);
   dim::Assignment sizes;
   for (const auto& [name, value] : values)
-    if (const auto symbol = scope.find(name)) sizes[scope.symbol_id(*symbol)] = value;
-  return dim::evaluate(parsed, sizes);
+    if (const auto symbol = expression.scope.find(name)) sizes[expression.scope.symbol_id(*symbol)] = value;
+  return dim::evaluate(expression.dim, sizes);
 }
 
 Size Size::substitute(const std::map<std::string, Size>& replacements) const {
-  dim::Scope scope;
-  scope.set_budget(kMostTerms);
-  const dim::Dim parsed = dim::parse(text_, scope);
-  std::unordered_map<int, dim::Dim> by_symbol;
+  Expression expression(text_);
+  Definitions by_symbol;
   for (const auto& [name, size] : replacements)
-    if (const auto symbol = scope.find(name))
-      by_symbol.emplace(scope.symbol_id(*symbol), dim::parse(size.text(), scope));
-  const dim::Dim made = dim::substitute(parsed, by_symbol);
+    if (const auto symbol = expression.scope.find(name))
+      by_symbol.emplace(expression.scope.symbol_id(*symbol), dim::parse(size.text(), expression.scope));
+  const dim::Dim made = dim::substitute(expression.dim, by_symbol);
   if (made.is_unknown())
     throw Error(ErrorCode::kInvalidArgument, {.what = "the expression has no value with these sizes", .where = text_});
   return Size(normal(dim::to_string(made)));
@@ -207,8 +205,7 @@ Size min(const Size& a, const Size& b) { return call("min", a, ',', b); }
 Size max(const Size& a, const Size& b) { return call("max", a, ',', b); }
 
 SizeStatement prove(const std::string& statement) {
-  dim::Scope scope;
-  scope.set_budget(kMostTerms);
+  LargeScope scope;
   const std::vector<std::string_view> sides = parts_between(statement, "=>");
   if (sides.size() > 2) throw no_statement(statement, "'=>' stands twice");
   Definitions definitions;
