@@ -30,34 +30,24 @@ from onnx_thaw._errors import (
     Unsupported,
 )
 from onnx_thaw._models import ModelLike, load
+from onnx_thaw._precision import convert, plan, sensitivity
+from onnx_thaw._reading import Inspection, check, diff, inspect, prove, rules
+from onnx_thaw._running import generate, inputs, run, verify
 from onnx_thaw._session import Session
 from onnx_thaw._tables import to_pandas
 from onnx_thaw._thaw import Dim, Limits, Model, SaveOptions, limits, set_limits
-from onnx_thaw._verbs import (
-    Inspection,
+from onnx_thaw._writing import (
     annotate,
     batch,
     build,
-    check,
-    convert,
     cut_points,
-    diff,
     fix,
     fix_with_reference,
-    generate,
-    inputs,
-    inspect,
     lift,
     optimize,
     optimize_passes,
     pin,
-    plan,
-    prove,
-    rules,
-    run,
-    sensitivity,
     split,
-    verify,
 )
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ PathLike: TypeAlias = Union[str, "os.PathLike[str]"]
 # "height=320..640:32,width=224", or {"height": range(320, 641, 32), "width": 224}.
 Sizes: TypeAlias = str | Mapping[str, int | str | range]
 Inputs: TypeAlias = Mapping[str, Any]
+Values: TypeAlias = Mapping[str, Iterable[int]]
 
 E = TypeVar("E")
 
@@ -62,7 +63,7 @@ def _plain(word: str) -> str:
     return word.lower().replace("-", "").replace("_", "")
 
 
-def feeds(inputs: Inputs | None, values: Mapping[str, Iterable[int]] | None, seed: int) -> _thaw.FeedOptions:
+def feeds(inputs: Inputs | None, values: Values | None, seed: int) -> _thaw.FeedOptions:
     """What a model is run on; inputs that are not given are drawn."""
     made = _thaw.FeedOptions()
     if inputs:
@@ -70,6 +71,13 @@ def feeds(inputs: Inputs | None, values: Mapping[str, Iterable[int]] | None, see
     if values:
         made.values = {name: [str(each) for each in elements] for name, elements in values.items()}
     made.seed = seed
+    return made
+
+
+def tolerance(atol: float | None, rtol: float | None, cosine: float | None) -> _thaw.Tolerance:
+    """When outputs agree; what is None is by the outputs' type."""
+    made = _thaw.Tolerance()
+    made.absolute, made.relative, made.cosine = atol, rtol, cosine
     return made
 
 

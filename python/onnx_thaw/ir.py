@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Concatenate, ParamSpec
 import onnx_ir
 import onnx_ir.passes
 
-from onnx_thaw import _verbs
+from onnx_thaw import _precision, _writing
 from onnx_thaw._errors import Refused
 from onnx_thaw._models import ModelLike, load
 from onnx_thaw._options import PathLike
@@ -72,9 +72,9 @@ class _Verb(onnx_ir.passes.FunctionalPass):
 class Annotate(_Verb):
     """`onnx_thaw.annotate` as a pass."""
 
-    verb = staticmethod(_verbs.annotate)
+    verb = staticmethod(_writing.annotate)
 
-    @_options_of(_verbs.annotate)
+    @_options_of(_writing.annotate)
     def __init__(self, **options: Any) -> None:
         self._set(options)
 
@@ -82,9 +82,9 @@ class Annotate(_Verb):
 class Batch(_Verb):
     """`onnx_thaw.batch` as a pass."""
 
-    verb = staticmethod(_verbs.batch)
+    verb = staticmethod(_writing.batch)
 
-    @_options_of(_verbs.batch)
+    @_options_of(_writing.batch)
     def __init__(self, **options: Any) -> None:
         self._set(options)
 
@@ -92,9 +92,9 @@ class Batch(_Verb):
 class Convert(_Verb):
     """`onnx_thaw.convert` as a pass."""
 
-    verb = staticmethod(_verbs.convert)
+    verb = staticmethod(_precision.convert)
 
-    @_options_of(_verbs.convert)
+    @_options_of(_precision.convert)
     def __init__(self, **options: Any) -> None:
         self._set(options)
 
@@ -102,9 +102,9 @@ class Convert(_Verb):
 class Fix(_Verb):
     """`onnx_thaw.fix` as a pass."""
 
-    verb = staticmethod(_verbs.fix)
+    verb = staticmethod(_writing.fix)
 
-    @_options_of(_verbs.fix)
+    @_options_of(_writing.fix)
     def __init__(self, **options: Any) -> None:
         self._set(options)
 
@@ -112,9 +112,9 @@ class Fix(_Verb):
 class Optimize(_Verb):
     """`onnx_thaw.optimize` as a pass."""
 
-    verb = staticmethod(_verbs.optimize)
+    verb = staticmethod(_writing.optimize)
 
-    @_options_of(_verbs.optimize)
+    @_options_of(_writing.optimize)
     def __init__(self, **options: Any) -> None:
         self._set(options)
 
@@ -122,8 +122,8 @@ class Optimize(_Verb):
 class Pin(_Verb):
     """`onnx_thaw.pin` as a pass."""
 
-    verb = staticmethod(_verbs.pin)
+    verb = staticmethod(_writing.pin)
 
-    @_options_of(_verbs.pin)
+    @_options_of(_writing.pin)
     def __init__(self, **options: Any) -> None:
         self._set(options)

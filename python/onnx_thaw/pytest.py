@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from onnx_thaw import _verbs
+from onnx_thaw import _reading, _running
 from onnx_thaw._errors import Error, InvalidArgument
 from onnx_thaw._models import ModelLike, as_file, load
 from onnx_thaw._options import Inputs, Sizes
@@ -81,7 +81,7 @@ def assert_sizes(model: ModelLike, sizes: Sizes = "", *, dims: Sizes | None = No
         if sizes:
             raise InvalidArgument("sizes= and dims= are one option; give one of them")
         sizes = dims
-    report = _verbs.check(model, sizes=sizes or _default("thaw_sizes"), target=target or _default("thaw_target"),
+    report = _reading.check(model, sizes=sizes or _default("thaw_sizes"), target=target or _default("thaw_target"),
                           ignore=ignore or _default("thaw_ignore") or (), run=run)
     if not report.accepted:
         raise AssertionError(str(report).strip())
@@ -121,9 +121,9 @@ def assert_same(model: ModelLike, reference: Reference, *, sizes: Sizes = "", po
         if callable(reference):
             cases = Path(folder, "cases.npz")
             _store(cases, path, reference, sizes, points, inputs, values, seed)
-            report = _verbs.verify(path, cases, atol=atol, rtol=rtol, cosine=cosine, outputs=outputs, cast=cast)
+            report = _running.verify(path, cases, atol=atol, rtol=rtol, cosine=cosine, outputs=outputs, cast=cast)
         else:
-            report = _verbs.verify(path, reference, sizes=sizes, points=points, inputs=inputs, values=values, seed=seed, atol=atol,
+            report = _running.verify(path, reference, sizes=sizes, points=points, inputs=inputs, values=values, seed=seed, atol=atol,
                                    rtol=rtol, cosine=cosine, outputs=outputs, cast=cast)
     if not report.accepted:
         text = str(report).partition("\n")[2].strip("\n")  # without the first line, which has paths of copies
@@ -145,14 +145,14 @@ def _store(file: Path, path: Path, reference: Callable[..., Any], sizes: Sizes, 
     import numpy as np
     model = load(path)
     # The library chooses the sizes: they are those of the model against itself.
-    chosen = _verbs.verify(path, path, sizes=sizes, points=points, inputs=inputs, values=values, seed=seed)
+    chosen = _running.verify(path, path, sizes=sizes, points=points, inputs=inputs, values=values, seed=seed)
     if not chosen.points:
         raise AssertionError(str(chosen).partition("\n")[2].strip())
     arrays: dict[str, Any] = {}
     for point in chosen.points:
         text = ",".join(f"{name}={size}" for name, size in point.sizes)
         try:
-            given = _verbs.run(path, inputs, values=values, sizes=text, random=True, seed=seed).inputs
+            given = _running.run(path, inputs, values=values, sizes=text, random=True, seed=seed).inputs
         except Error as error:
             raise AssertionError(f"{_named(path)} does not run at {text or 'the given inputs'}: {error}") from None
         feeds = {port.name: given[port.name] for port in model.inputs if port.name in given}

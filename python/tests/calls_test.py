@@ -11,7 +11,7 @@ import pytest
 import onnx_thaw as thaw
 from conftest import frozen, mlp, model, numbers, python
 
-VERBS = sorted(name for name in thaw.__all__ if inspect.isfunction(getattr(thaw, name)) and getattr(thaw, name).__module__.endswith("._verbs"))
+VERBS = sorted({name for name in thaw.__all__ if inspect.isfunction(getattr(thaw, name))} - {"load", "to_pandas"})
 
 
 def warns_of_conversion():

@@ -261,7 +261,7 @@ class _Export:
 
     def lifted(self, traces: Sequence[Path], folder: Path) -> str:
         """Lifts the exports; returns why they make no model."""
-        from onnx_thaw._verbs import lift
+        from onnx_thaw._writing import lift
         result = self.result
         result.model, result.report, result.frozen = None, None, []
         values = [path for path in (trace.with_suffix(".npz") for trace in traces) if path.exists()]

@@ -1,0 +1,315 @@
+"""Verbs that make a model of another, or of a checkpoint."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from onnx_thaw import _thaw
+from onnx_thaw._calls import verb
+from onnx_thaw._models import ModelLike, load
+from onnx_thaw._options import (
+    Inputs,
+    PathLike,
+    Sizes,
+    Values,
+    choice,
+    feeds,
+    many,
+    named_sizes,
+    output,
+    paths,
+    tolerance,
+)
+
+
+@verb
+def annotate(model: ModelLike, path: PathLike | None = None, *, external: str = "keep", rename: Mapping[str, str] | None = None,
+             in_place: bool = False) -> _thaw.AnnotateResult:
+    """Declares the inferred dims of all tensors, for viewers: expressions become dim_param. Nothing else changes."""
+    return _thaw.annotate(load(model), output(path, external, rename, in_place))
+
+
+@verb
+def fix(model: ModelLike, path: PathLike | None = None, *, keep_sizes: bool = False, keep_chains: bool = False,
+        keep_declarations: bool = False, keep_types: bool = False, check: bool = True, inputs: Inputs | None = None,
+        values: Values | None = None, seed: int = 0, external: str = "keep", rename: Mapping[str, str] | None = None,
+        in_place: bool = False) -> _thaw.FixResult:
+    """Makes a static export dynamic, by rewrites that are safe without a reference.
+
+    Args:
+        model: The model.
+        path: Where an accepted result that changed something is written; None: nowhere.
+        keep_sizes: Leave frozen sizes.
+        keep_chains: Leave shape computations.
+        keep_declarations: Leave declared names and shapes.
+        keep_types: Leave type mismatches.
+        check: Compare the result with the original at its own sizes and at others.
+        inputs: For the check: arrays by input name; the rest is drawn.
+        values: For the check: elements of small inputs.
+        seed: Of what is drawn.
+        external: Where weights go: "keep", "single" or "inline".
+        rename: Other names for sizes: {"image_dim2": "height"}.
+        in_place: Allow `path` to be the file that the model was loaded from.
+
+    Returns:
+        The report and the model.
+    """
+    options = _thaw.FixOptions()
+    options.sizes, options.chains = not keep_sizes, not keep_chains
+    options.declarations, options.types = not keep_declarations, not keep_types
+    options.check, options.feeds = check, feeds(inputs, values, seed)
+    return _thaw.fix(load(model), options, output(path, external, rename, in_place))
+
+
+@verb
+def fix_with_reference(model: ModelLike, reference: PathLike, path: PathLike | None = None, *,
+                       at: Mapping[str, Sequence[int]] | None = None, cases: Iterable[str] = (), tries: int = 200,
+                       atol: float | None = None, rtol: float | None = None, external: str = "keep",
+                       rename: Mapping[str, str] | None = None, in_place: bool = False) -> _thaw.FixReferenceResult:
+    """Finds which integers of one static trace are sizes, and confirms them by what the true model computes at other sizes.
+
+    Args:
+        model: The trace.
+        reference: An .npz file of inputs and outputs of the true model at other sizes.
+        path: Where an accepted result is written; None: nowhere.
+        at: The sizes of the export: elements of an input, or dims, by name.
+        cases: Cases of the reference by name; all by default.
+        tries: Candidates that are run at most.
+        atol: Absolute tolerance; by default that of the outputs' type.
+        rtol: Relative tolerance.
+        external: Where weights go: "keep", "single" or "inline".
+        rename: Other names for sizes.
+        in_place: Allow `path` to be the file that the model was loaded from.
+
+    Returns:
+        The report and the model.
+    """
+    options = _thaw.FixReferenceOptions()
+    options.at = {name: list(sizes) for name, sizes in (at or {}).items()}
+    options.cases, options.most_tries = list(cases), tries
+    options.tolerance = tolerance(atol, rtol, None)
+    return _thaw.fix_with_reference(load(model), Path(reference), options, output(path, external, rename, in_place))
+
+
+@verb
+def batch(model: ModelLike, path: PathLike | None = None, *, name: str = "batch", only: Iterable[str] = (), sample: Sizes = "",
+          new_axis: bool = False, loop: bool = False, check: bool = True, inputs: Inputs | None = None, values: Values | None = None,
+          seed: int = 0, external: str = "keep", rename: Mapping[str, str] | None = None,
+          in_place: bool = False) -> _thaw.BatchResult:
+    """Adds a batch axis to a model for one sample: element i of its outputs equals the original's output on sample i.
+
+    Args:
+        model: A model for one sample.
+        path: Where an accepted result is written; None: nowhere.
+        name: Of the batch size.
+        only: Inputs that differ from sample to sample; all by default.
+        sample: Sizes of one sample: {"input_dim0": 1}.
+        new_axis: All inputs get a new first axis.
+        loop: Operators without a batch rule run sample by sample, in a Scan.
+        check: Compare with the original, sample by sample.
+        inputs: For the check: arrays of one sample; the rest is drawn.
+        values: For the check: elements of small inputs.
+        seed: Of what is drawn.
+        external: Where weights go: "keep", "single" or "inline".
+        rename: Other names for sizes.
+        in_place: Allow `path` to be the file that the model was loaded from.
+
+    Returns:
+        The report and the model.
+
+    Raises:
+        Unsupported: the model cannot be batched; the message names the node and the reason.
+    """
+    options = _thaw.BatchOptions()
+    options.name, options.inputs, options.sample = name, list(only), named_sizes(sample)
+    options.new_axis, options.allow_loop, options.check = new_axis, loop, check
+    options.feeds = feeds(inputs, values, seed)
+    return _thaw.batch(load(model), options, output(path, external, rename, in_place))
+
+
+@verb
+def lift(traces: Sequence[PathLike], path: PathLike | None = None, *, trace_values: PathLike | Iterable[PathLike] = (),
+         keep_static: Iterable[str] = (), check: bool = True, external: str = "keep", rename: Mapping[str, str] | None = None,
+         in_place: bool = False) -> _thaw.LiftResult:
+    """Makes one dynamic model of several static traces of a model.
+
+    Args:
+        traces: Files of traces that differ only where sizes were frozen.
+        path: Where an accepted result is written; None: nowhere.
+        trace_values: Files with the integer inputs' values: JSON, or an .npz called as its trace.
+        keep_static: Constants, by name in the first trace, that stay as they are there.
+        check: Compare the result with each trace.
+        external: Where weights go: "keep", "single" or "inline".
+        rename: Other names for sizes.
+        in_place: Allow `path` to be one of the traces.
+
+    Returns:
+        The report, and the model where it is accepted.
+    """
+    given = []
+    for trace in traces:
+        one = _thaw.LiftTrace()
+        one.model = Path(trace)
+        given.append(one)
+    options = _thaw.LiftOptions()
+    options.values, options.keep_static, options.check = paths(trace_values), set(keep_static), check
+    return _thaw.lift(given, options, output(path, external, rename, in_place))
+
+
+@verb
+def build(checkpoint: PathLike, folder: PathLike, *, part: str = "all", dtype: str = "f32", target: str = "portable", opset: int = 20,
+          kv_cache: bool = False, genai: bool = False, pooling: str | None = None, lora: str = "vision",
+          vision_input: str = "patches", method: str = "search", block: int = 32, symmetric: bool = False,
+          rename: Mapping[str, str] | None = None, check: bool = True) -> _thaw.BuildReport:
+    """Builds ONNX models from a checkpoint of transformers: vision towers, audio encoders, text decoders, embedding models.
+
+    Args:
+        checkpoint: A folder with config.json and *.safetensors.
+        folder: Where <part>.onnx and <part>.onnx.data go; made where it is not there.
+        part: "vision", "text", "audio", "embedding" or "all".
+        dtype: "f32", "f16" or "bf16"; or of matrices alone "int4", "int4-f16" or "int8-blocks".
+        target: "portable", "ort" or "directml".
+        opset: 18 to 20.
+        kv_cache: Of text: inputs past_key_values.*, outputs present.*.
+        genai: What onnxruntime-genai loads; implies kv_cache.
+        pooling: Of text: "none" or "last"; None: as the checkpoint says.
+        lora: Of Phi-4-multimodal: "vision", "speech" or "none".
+        vision_input: Of Qwen's towers: "patches" or "image".
+        method: Of blocks: "rtn", "search" or "hqq".
+        block: Weights that share a scale.
+        symmetric: Blocks without zero points.
+        rename: Other names for sizes.
+        check: Load every part in ONNX Runtime before it is published; else small parts only.
+
+    Returns:
+        The report. Nothing is written before all parts are built.
+    """
+    options = _thaw.BuildOptions()
+    options.part, options.opset, options.kv_cache, options.genai, options.load = part, opset, kv_cache, genai, check
+    weights, _, activations = dtype.partition("-") if dtype == "int4-f16" else (dtype, "", "")
+    kind = choice(_thaw.NumberFormat, {"f32": "keep", "float32": "keep"}.get(weights, weights))
+    if kind in (_thaw.NumberFormat.KEEP, _thaw.NumberFormat.FLOAT16, _thaw.NumberFormat.BFLOAT16):
+        options.dtype = {_thaw.NumberFormat.KEEP: _thaw.DataType.FLOAT, _thaw.NumberFormat.FLOAT16: _thaw.DataType.FLOAT16,
+                         _thaw.NumberFormat.BFLOAT16: _thaw.DataType.BFLOAT16}[kind]
+    else:
+        options.weights = kind
+        options.dtype = _thaw.DataType.FLOAT16 if activations else _thaw.DataType.FLOAT
+    options.blocks.method, options.blocks.block, options.blocks.symmetric = choice(_thaw.BlockMethod, method), block, symmetric
+    options.target, options.lora = choice(_thaw.BuildTarget, target), choice(_thaw.Lora, lora)
+    options.input = choice(_thaw.VisionInput, vision_input)
+    if pooling is not None:
+        options.pooling = choice(_thaw.Pooling, pooling)
+    options.rename = list((rename or {}).items())
+    return _thaw.build(Path(checkpoint), Path(folder), options)
+
+
+@verb
+def optimize(model: ModelLike, path: PathLike | None = None, *, target: str = "portable", level: str = "fuse", opset: int = 0,
+             only: Iterable[str] = (), skip: Iterable[str] = (), max_growth: int = 0, constant_weights: bool = False,
+             check: bool = True, inputs: Inputs | None = None, values: Values | None = None, seed: int = 0, external: str = "keep",
+             rename: Mapping[str, str] | None = None, in_place: bool = False) -> _thaw.OptimizeResult:
+    """Makes a model smaller and faster, for every size.
+
+    Args:
+        model: The model.
+        path: Where an accepted result is written; None: nowhere.
+        target: Whose operators the result may have: "portable", "ort" or "directml".
+        level: "clean", the same outputs bit for bit; "fuse", up to rounding.
+        opset: Of the result; 0: the model's.
+        only: Passes to run, by name (`optimize_passes`); all by default.
+        skip: Passes not to run.
+        max_growth: Bytes that folded constants may add to the file.
+        constant_weights: Initializers that are inputs too become constants.
+        check: Compare the result with the original.
+        inputs: For the check: arrays by input name; the rest is drawn.
+        values: For the check: elements of small inputs.
+        seed: Of what is drawn.
+        external: Where weights go: "keep", "single" or "inline".
+        rename: Other names for sizes.
+        in_place: Allow `path` to be the file that the model was loaded from.
+
+    Returns:
+        The report and the model.
+
+    Raises:
+        InvalidArgument: an unknown pass, or an opset that cannot express a node.
+    """
+    options = _thaw.OptimizeOptions()
+    options.target, options.level = choice(_thaw.OptimizeTarget, target), choice(_thaw.OptimizeLevel, level)
+    options.opset, options.only, options.skip = opset, many(only), many(skip)
+    options.max_growth, options.constant_weights, options.check = max_growth, constant_weights, check
+    options.feeds = feeds(inputs, values, seed)
+    return _thaw.optimize(load(model), options, output(path, external, rename, in_place))
+
+
+@verb
+def optimize_passes() -> list[_thaw.OptimizePass]:
+    """The passes of `optimize`, in the order in which they run."""
+    return _thaw.optimize_passes()
+
+
+@verb
+def pin(model: ModelLike, path: PathLike | None = None, *, sizes: Sizes = "", inputs_as_constants: Inputs | None = None,
+        values: Values | None = None, max_growth: int = 0, check: bool = True, inputs: Inputs | None = None, seed: int = 0,
+        external: str = "keep", rename: Mapping[str, str] | None = None, in_place: bool = False) -> _thaw.PinResult:
+    """Makes a model static, at chosen sizes.
+
+    Args:
+        model: The model.
+        path: Where an accepted result is written; None: nowhere.
+        sizes: Of inputs: {"batch": 1, "height": 336}.
+        inputs_as_constants: Inputs that become constants, as arrays.
+        values: The same, as elements of small inputs.
+        max_growth: Bytes that folded constants may add to the file.
+        check: Compare the result with the original at the sizes.
+        inputs: For the check: arrays by input name; the rest is drawn.
+        seed: Of what is drawn.
+        external: Where weights go: "keep", "single" or "inline".
+        rename: Other names for sizes.
+        in_place: Allow `path` to be the file that the model was loaded from.
+
+    Returns:
+        The report and the model; `dynamic_axes` are those that are dynamic still, and why.
+    """
+    options = _thaw.PinOptions()
+    options.sizes, options.values = named_sizes(sizes), feeds(inputs_as_constants, values, 0)
+    options.max_growth, options.check, options.feeds = max_growth, check, feeds(inputs, None, seed)
+    return _thaw.pin(load(model), options, output(path, external, rename, in_place))
+
+
+@verb
+def split(model: ModelLike, folder: PathLike | None = None, *, at: Sequence[str] | Sequence[Sequence[str]] = (),
+          outputs: Iterable[str] = (), parts: int = 2, balance: str = "bytes", sizes: Sizes = "", check: bool = True,
+          inputs: Inputs | None = None, values: Values | None = None, seed: int = 0, external: str = "keep",
+          rename: Mapping[str, str] | None = None) -> _thaw.SplitResult:
+    """Splits a model into parts that run in sequence.
+
+    Args:
+        model: The model.
+        folder: For part_1.onnx, part_2.onnx, …; with `outputs` a file; None: nothing is written.
+        at: For each cut the tensor that crosses it, or the tensors.
+        outputs: Outputs of the only part, which has the nodes that these tensors depend on.
+        parts: How many, where no cut is given.
+        balance: Of chosen cuts: "bytes" or "flops".
+        sizes: For the operations of chosen cuts; others are 64.
+        check: Compare the parts, run in sequence, with the original.
+        inputs: For the check: arrays by input name; the rest is drawn.
+        values: For the check: elements of small inputs.
+        seed: Of what is drawn.
+        external: Where weights go: "keep", "single" or "inline".
+        rename: Other names for sizes.
+
+    Returns:
+        The report and the parts.
+    """
+    options = _thaw.SplitOptions()
+    options.at = [[cut] if isinstance(cut, str) else list(cut) for cut in at]
+    options.outputs, options.parts, options.balance = list(outputs), parts, choice(_thaw.SplitBalance, balance)
+    options.sizes, options.check, options.feeds = named_sizes(sizes), check, feeds(inputs, values, seed)
+    return _thaw.split(load(model), options, output(folder, external, rename, False))
+
+
+@verb
+def cut_points(model: ModelLike, *, sizes: Sizes = "") -> list[_thaw.CutPoint]:
+    """Cuts that few elements cross, in node order."""
+    return _thaw.cut_points(load(model), named_sizes(sizes))
