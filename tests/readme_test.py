@@ -91,6 +91,19 @@ def test_links_between_pages_lead_somewhere(page, target):
     assert not anchor or anchor in anchors(there)
 
 
+ROWS = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| \[[^]]*\]\(([^)#]+)[^)]*\) \|$", (SOURCE / "docs" / "peers.md").read_text(), re.M)
+
+
+@pytest.mark.parametrize(("job", "ours", "theirs", "page"), ROWS, ids=[row[0] for row in ROWS])
+def test_the_figures_of_peers_stand_on_the_page_that_is_named(job, ours, theirs, page):
+    words = set(re.findall(r"[\d.,]*\d", (SOURCE / "docs" / page).read_text()))
+    assert [number for number in re.findall(r"(?<![\w.-])[\d.,]*\d", ours + theirs) if number not in words] == []
+
+
+def test_there_are_figures_of_peers():
+    assert len(ROWS) >= 8 and sum(len(re.findall(r"\d+", row[1])) > 0 for row in ROWS) >= 7
+
+
 def test_the_code_on_adding_a_model_is_the_code():
     """Each line of its C++ stands in the sources."""
     page = (SOURCE / "docs" / "internals" / "adding-a-model.md").read_text()
