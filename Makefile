@@ -5,7 +5,7 @@ CTEST := .deps/venv/bin/ctest
 PYTHON := .deps/venv/bin/python
 JOBS ?= $(shell nproc)
 
-.PHONY: help build test example wheel dev demo bench lint format asan fuzz clean
+.PHONY: help build test example wheel site dev demo bench lint format asan fuzz clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo 'make test     build, then every test'
 	@echo 'make example  build, then write the models of the guide to example/'
 	@echo 'make wheel    the Python package onnx-thaw, dist/onnx_thaw-*.whl'
+	@echo 'make site     these pages as a site, build/site/html'
 	@echo 'make demo     the main job on real models and a real photograph'
 	@echo 'make bench    figures against the peers, in one run'
 	@echo 'make lint     order of modules, words, sentences, ruff, clang-format, clang-tidy'
@@ -42,6 +43,12 @@ wheel:
 	@tools/setup python
 	$(CMAKE) --preset release -DTHAW_BUILD_PYTHON=ON -DPython_EXECUTABLE=$(abspath $(PYTHON)) >/dev/null
 	tools/wheel
+
+site:
+	@tools/setup site
+	$(CMAKE) --preset release -DTHAW_BUILD_PYTHON=ON -DPython_EXECUTABLE=$(abspath $(PYTHON)) >/dev/null
+	$(CMAKE) --build --preset release -j $(JOBS) --target _thaw_stub thaw_worker
+	$(PYTHON) tools/make_site.py --run
 
 dev:
 	@tools/setup test

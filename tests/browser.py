@@ -34,7 +34,10 @@ class Browser:
         return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": params})
 
     def open(self, path):
-        self.call("POST", "/url", {"url": path.resolve().as_uri()})
+        self.visit(path.resolve().as_uri())
+
+    def visit(self, url):
+        self.call("POST", "/url", {"url": url})
 
     def run(self, script, *arguments):
         return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
