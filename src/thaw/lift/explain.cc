@@ -1,5 +1,6 @@
 // Explaining what differs between traces: every constant as sizes or a table, every loop as a batch of windows.
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -20,6 +21,7 @@
 #include "thaw/lift/steady_coordinates.h"
 #include "thaw/lift/steps.h"
 #include "thaw/lift/table/learned_grid.h"
+#include "thaw/lift/unseen_sizes.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/small_tensor.h"
 #include "thaw/rewrite/remove_unused.h"
@@ -301,6 +303,9 @@ void find_sizes(Lifting& l) {
   l.variables = find_variables(l.traces, l.options.added, l.scope);
   l.tensor_sizes = sizes_of_tensors(l.traces, l.variables, l.scope);
   l.solver.emplace(l.variables, &l.choices, &l.tensor_sizes);
+  std::vector<std::vector<int64_t>> unseen = unseen_sizes(l.variables);
+  std::ranges::move(sizes_beyond(l.variables), std::back_inserter(unseen));
+  l.solver->draw(std::move(unseen));
   l.context.emplace(TableContext{l.variables, *l.solver});
   l.context->antialias = has_antialiasing(l.model());
   l.holdout.emplace(l.traces, l.variables, l.tensor_sizes);

@@ -4,10 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include <fmt/format.h>
-
 #include "thaw/dim/expr/scope.h"
-#include "thaw/dim/text/text.h"
 #include "thaw/lift/table/input_lines.h"
 #include "thaw/lift/table/table_sizes.h"
 
@@ -115,13 +112,5 @@ std::vector<std::vector<int64_t>> sizes_between(std::span<const Variable> variab
 }
 
 std::vector<dim::Dim> followed_sizes(std::span<const Variable> variables) { return Probes(variables).follows(); }
-
-std::string text_of_sizes(std::span<const Variable> variables, const std::vector<int64_t>& sizes) {
-  std::string text;
-  for (size_t i = 0; i < sizes.size(); ++i)
-    if (variables[i].varies())
-      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", dim::to_string(variables[i].symbol), sizes[i]);
-  return text;
-}
 
 }  // namespace thaw::lifting

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "thaw/lift/align/traces.h"
@@ -26,8 +25,5 @@ std::vector<std::vector<int64_t>> sizes_between(std::span<const Variable> variab
 
 // By variable: the size as an expression of others (patches of grids); unknown where it is a size of its own.
 std::vector<dim::Dim> followed_sizes(std::span<const Variable> variables);
-
-// "height = 14, width = 22": those that differ between the traces.
-std::string text_of_sizes(std::span<const Variable> variables, const std::vector<int64_t>& sizes);
 
 }  // namespace thaw::lifting

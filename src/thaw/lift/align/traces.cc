@@ -265,4 +265,12 @@ std::vector<dim::Dim> input_dims(const ir::Value& input, const std::vector<Trace
   return dims;
 }
 
+std::string text_of_sizes(std::span<const Variable> variables, const std::vector<int64_t>& sizes) {
+  std::string text;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (variables[i].varies())
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", dim::to_string(variables[i].symbol), sizes[i]);
+  return text;
+}
+
 }  // namespace thaw::lifting

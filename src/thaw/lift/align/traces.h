@@ -62,4 +62,7 @@ std::vector<std::string> values_passed_over(const std::vector<Trace>& traces, st
 std::vector<dim::Dim> input_dims(const ir::Value& input, const std::vector<Trace>& traces,
                                  std::span<const Variable> variables);
 
+// "height = 14, width = 22": of the value of every variable, those that differ between the traces.
+std::string text_of_sizes(std::span<const Variable> variables, const std::vector<int64_t>& sizes);
+
 }  // namespace thaw::lifting

@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "thaw/dim/expr/scope.h"
+#include "thaw/dim/text/text.h"
 #include "thaw/lift/solve/propose.h"
 #include "thaw/lift/solve/relations.h"
 #include "thaw/lift/solve/tensor_lines.h"
@@ -300,6 +304,65 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
   if (choices_ && is_guess && std::ranges::none_of(guessed_, is_it)) guessed_.push_back(taken.dim);
   if (is_open) open_.insert_or_assign(key, Solved{std::move(found), skipped});
   return taken.dim;
+}
+
+// The sizes that a term may be of, the plainest first, at the traces' sizes and at the unseen ones.
+std::vector<Atom> Solver::atoms_of(const Around& around) const {
+  constexpr double kAxis = 1, kAround = 1.5, kVariable = 1.5, kBatch = 2.5, kTensor = 2.5, kValue = 0.5;
+  std::vector<dim::Assignment> points;
+  for (size_t k = 0; k < variables_.front().at.size() + unseen_.size(); ++k) {
+    dim::Assignment& at = points.emplace_back();
+    for (size_t i = 0; i < variables_.size(); ++i) {
+      const Variable& v = variables_[i];
+      const int id = dim::scope_of(v.symbol)->symbol_id(v.symbol);
+      if (id >= 0) at[id] = k < v.at.size() ? v.at[k] : unseen_[k - v.at.size()][i];
+    }
+  }
+  std::vector<Atom> atoms;
+  const auto add = [&](Dim size, double bits, bool is_cut) {
+    if (!size.is_symbolic()) return;
+    Atom atom{.size = size, .bits = bits, .is_cut = is_cut};
+    for (const dim::Assignment& point : points) {
+      const auto value = dim::evaluate(size, point);
+      if (!value) return;
+      atom.at.push_back(*value);
+    }
+    atoms.push_back(std::move(atom));
+  };
+  for (const Variable& axis : around.axes) add(axis.symbol, kAxis, true);
+  for (const Variable& size : around.sizes) add(size.symbol, kAround, true);
+  for (const Variable& v : variables_)
+    add(v.symbol, (v.is_batch ? kBatch : kVariable) + (v.kind == Variable::Kind::kDim ? 0 : kValue), true);
+  if (tensors_)
+    for (const auto& [at, size] : *tensors_) add(size, kTensor, false);
+  return atoms;
+}
+
+Dim Solver::enumerate(std::span<const int64_t> wanted, const Around& around, std::string& open) const {
+  // In bits. Saved over the integers themselves: chance meets one list in 32 as cheaply. The cheapest terms are of 2.
+  constexpr double kLead = 4, kSaved = 5, kCheapest = 2;
+  constexpr size_t kFewestTraces = 3;
+  const double written = bits_of_list(wanted);
+  const bool is_refused = choices_ && choices_->contains({wanted.begin(), wanted.end()});
+  if (sure_ || is_refused || variables_.empty() || unseen_.empty() || wanted.size() < kFewestTraces ||
+      written < kCheapest + kSaved)
+    return {};
+  const std::vector<Term> terms = Terms(atoms_of(around), wanted.size(), around.windows).find(wanted, 2);
+  if (terms.empty()) return {};
+  const bool leads = terms.size() == 1 || terms[1].bits - terms[0].bits >= kLead;
+  if (leads && written - terms[0].bits >= kSaved) {
+    if (choices_) solved_.emplace(std::vector<int64_t>(wanted.begin(), wanted.end()), Rule::kTerm);
+    guessed_.push_back(terms[0].size);
+    return terms[0].size;
+  }
+  if (terms.size() == 1 || terms[0].bits > written) return {};
+  for (size_t k = wanted.size(); k < terms[0].at.size(); ++k) {
+    if (terms[0].at[k] == terms[1].at[k]) continue;
+    open = fmt::format("it may be {} or {}, which a trace at {} tells", dim::to_string(terms[0].size),
+                       dim::to_string(terms[1].size), text_of_sizes(variables_, unseen_[k - wanted.size()]));
+    break;
+  }
+  return {};
 }
 
 std::optional<Dim> Solver::solve_surely(std::span<const int64_t> wanted) {

@@ -15,10 +15,12 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "thaw/lift/solve/tensor_sizes.h"
+#include "thaw/lift/term/enumerate.h"
 
 namespace thaw::lifting {
 
@@ -42,6 +44,7 @@ enum class Rule : uint8_t {
   kTwoLines,
   kTwoSizes,
   kTensorLines,
+  kTerm,   // the cheapest of all terms, by far (enumerate)
   kMadeUp  // none: it is right in the traces, and elsewhere it is not (Solved)
 };
 
@@ -115,6 +118,11 @@ class Solver {
   void be_sure(bool sure) { sure_ = sure; }
   // What distances both ways of so many places are counted by: 2 * n - 1, of a variable or a tensor's size.
   void note_distances(std::vector<int64_t> at) { distances_.insert(std::move(at)); }
+  // Where no rule gives an integer: the cheapest of all terms (term/enumerate.h), where the traces tell it from the others. Else unknown,
+  // and what they leave open: two terms, and a size that tells.
+  dim::Dim enumerate(std::span<const int64_t> wanted, const Around& around, std::string& open) const;
+  // Sizes that no trace has, for enumerate(): of each, the value of every variable.
+  void draw(std::vector<std::vector<int64_t>> unseen) { unseen_ = std::move(unseen); }
   // What was solved, with choices given: by the wanted values, how.
   const std::map<std::vector<int64_t>, Rule>& solved() const { return solved_; }
   // Of each that leaves room for chance, solutions as plain as the one that was taken. Of two traces: more leave little.
@@ -126,6 +134,7 @@ class Solver {
   void note_guessed(dim::Dim size) { follow_guesses_.push_back(size); }
 
  private:
+  std::vector<Atom> atoms_of(const Around& around) const;
   // Of two traces: the first solutions and some more.
   std::vector<Solution> open_solutions(std::span<const int64_t> wanted, size_t skipped, const Around& around) const;
 
@@ -135,6 +144,7 @@ class Solver {
   std::map<int64_t, dim::Dim> decided_;
   bool sure_ = false;
   std::set<std::vector<int64_t>> distances_;
+  std::vector<std::vector<int64_t>> unseen_;
   mutable std::map<std::vector<int64_t>, Rule> solved_;
   mutable std::map<std::vector<int64_t>, Solved> open_;
   mutable std::vector<dim::Dim> guessed_;

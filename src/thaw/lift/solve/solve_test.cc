@@ -138,5 +138,23 @@ TEST(Solver, CutsDownToAnotherTensor) {
   EXPECT_TRUE(dim::same(*solver.solve(wanted, {.axes = {axis}}), own));
 }
 
+// What no rule gives is taken where the traces tell it from all other terms, and left open with a size that tells where they do not.
+TEST(Solver, EnumeratesWhatNoRuleGives) {
+  const ImageSizes sizes({2, 3, 5}, {130, 223, 351}, {56, 24, 104});
+  Solver solver(sizes.variables);
+  solver.draw({{2, 177, 41}, {3, 291, 88}, {4, 204, 63}});
+  const dim::Dim height = sizes.variables[1].symbol;
+  const std::vector<int64_t> stretched{195, 334, 526};  // floor(3 * height / 2)
+  std::string open;
+  EXPECT_TRUE(dim::same(solver.enumerate(stretched, {}, open), dim::floor_div(height * dim::Dim(3), 2)));
+  EXPECT_EQ(solver.guessed().size(), 1U);
+  const std::vector<int64_t> even{130, 222, 350};  // 2 * floor(height / 2), or height - height % 2
+  EXPECT_TRUE(dim::same(solver.enumerate(even, {}, open), dim::floor_div(height, 2) * dim::Dim(2)));
+  EXPECT_TRUE(solver.enumerate(std::vector<int64_t>{1, 2, 3}, {}, open).is_unknown());
+  EXPECT_EQ(open, "");
+  // 2 * (height % 128), or what is left of other numbers.
+  EXPECT_TRUE(solver.enumerate(std::vector<int64_t>{17, 31, 90}, {}, open).is_unknown());
+}
+
 }  // namespace
 }  // namespace thaw::lifting

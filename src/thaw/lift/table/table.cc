@@ -171,8 +171,11 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
   keep_axes(sizes, context.around.axes, context.around.made);
   keep_elements(sizes, context.around.elements);
   for (size_t i = 0; i < elements.size(); ++i) {
-    if (!sizes[i].is_unknown()) continue;
+    std::string open;
+    if (sizes[i].is_unknown()) sizes[i] = context.solver.enumerate(elements[i], around, open);
+    if (sizes[i].is_known()) continue;
     reason = fmt::format("no size of the inputs gives its element {}: {}", i, fmt::join(elements[i], ", "));
+    if (!open.empty()) reason += "; " + open;
     return std::nullopt;
   }
   TableFit fit = fit_of_sizes(sizes, first);

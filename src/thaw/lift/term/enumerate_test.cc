@@ -1,0 +1,147 @@
+#include "thaw/lift/term/enumerate.h"
+
+#include <algorithm>
+#include <functional>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "thaw/dim/expr/scope.h"
+#include "thaw/dim/text/text.h"
+
+namespace thaw::lifting {
+namespace {
+
+using Values = std::vector<int64_t>;
+
+constexpr size_t kTraces = 3;
+const Values kHeights{13, 22, 35, 17, 29, 40, 64, 5, 71}, kWidths{10, 31, 24, 18, 9, 33, 50, 77, 6};
+
+struct TwoSides {
+  dim::Scope scope;
+  std::vector<Atom> atoms{{scope.symbol("h"), kHeights}, {scope.symbol("w"), kWidths}};
+
+  dim::Assignment at(size_t point) const {
+    return {{scope.symbol_id(atoms[0].size), kHeights[point]}, {scope.symbol_id(atoms[1].size), kWidths[point]}};
+  }
+  std::vector<Term> find(const Values& wanted, size_t most = 200) const {
+    return Terms(atoms, kTraces).find(wanted, most);
+  }
+};
+
+// The forms as the header says them, one after the other.
+std::vector<Values> all_forms() {
+  std::vector<Values> forms;
+  const auto add = [&](const Values& side, const std::function<int64_t(int64_t)>& form) {
+    Values& at = forms.emplace_back();
+    for (const int64_t v : side) at.push_back(form(v));
+  };
+  for (const Values& side : {kHeights, kWidths}) {
+    add(side, [](int64_t v) { return v; });
+    add(side, [](int64_t v) { return 2 * v - 1; });
+    for (int64_t n = 2; n <= 64; ++n) {
+      add(side, [n](int64_t v) { return v / n; });
+      add(side, [n](int64_t v) { return (v + n - 1) / n; });
+      add(side, [n](int64_t v) { return (v + n - 1) / n * n; });
+      add(side, [n](int64_t v) { return v / n * n; });
+      add(side, [n](int64_t v) { return (v + n - 1) / n * n - v; });
+      add(side, [n](int64_t v) { return v % n; });
+    }
+  }
+  return forms;
+}
+
+bool gives(const Values& at, const Values& wanted) { return std::equal(wanted.begin(), wanted.end(), at.begin()); }
+
+bool varies(const Values& wanted) {
+  return std::ranges::any_of(wanted, [&](int64_t v) { return v != wanted.front(); });
+}
+
+bool has(const std::vector<Term>& terms, const Values& at) {
+  return std::ranges::any_of(terms, [&](const Term& term) { return term.at == at; });
+}
+
+TEST(Terms, AreWhatTheySayAtEveryPoint) {
+  const TwoSides sides;
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 60; ++round) {
+    const Values wanted{static_cast<int64_t>(random() % 40), static_cast<int64_t>(random() % 40),
+                        static_cast<int64_t>(random() % 40)};
+    double before = 0;
+    std::set<Values> functions;
+    for (const Term& term : sides.find(wanted)) {
+      EXPECT_TRUE(gives(term.at, wanted)) << dim::to_string(term.size);
+      EXPECT_TRUE(functions.insert(term.at).second) << dim::to_string(term.size);
+      EXPECT_GE(term.bits, before);
+      before = term.bits;
+      for (size_t k = 0; k < kHeights.size(); ++k)
+        EXPECT_EQ(dim::evaluate(term.size, sides.at(k)), term.at[k]) << dim::to_string(term.size);
+    }
+  }
+}
+
+// Every form times a number and with a number, tried one by one, is among the terms.
+TEST(Terms, HaveEveryFormTimesANumberAndWithANumber) {
+  const TwoSides sides;
+  for (const Values& form : all_forms())
+    for (const auto& [factor, more] : {std::pair<int64_t, int64_t>{1, 0}, {3, 0}, {1, -1}, {2, 5}, {-1, 40}}) {
+      Values at, wanted;
+      for (const int64_t v : form) at.push_back(factor * v + more);
+      wanted.assign(at.begin(), at.begin() + kTraces);
+      if (varies(wanted)) {
+        EXPECT_TRUE(has(sides.find(wanted, 20000), at)) << testing::PrintToString(at);
+      }
+    }
+}
+
+// Sums, differences and products of two plain forms, tried pair by pair.
+TEST(Terms, HaveEveryPairOfPlainForms) {
+  const TwoSides sides;
+  const Terms terms(sides.atoms, kTraces);
+  std::vector<Values> plain;
+  for (const Values& side : {kHeights, kWidths})
+    for (const int64_t n : {1, 2, 3, 4, 7, 8, 14, 16})
+      for (const int64_t up : {int64_t{0}, n - 1}) {
+        Values& at = plain.emplace_back();
+        for (const int64_t v : side) at.push_back((v + up) / n);
+      }
+  // A factor that is 0 in a trace leaves the other one open there.
+  std::erase_if(plain, [](const Values& at) { return std::ranges::count(at.begin(), at.begin() + kTraces, 0) > 0; });
+  for (const Values& a : plain)
+    for (const Values& b : plain)
+      for (const auto& op : std::initializer_list<std::function<int64_t(int64_t, int64_t)>>{
+               std::plus<int64_t>(), std::minus<int64_t>(), std::multiplies<int64_t>()}) {
+        Values at;
+        for (size_t k = 0; k < a.size(); ++k) at.push_back(op(a[k], b[k]));
+        const Values wanted(at.begin(), at.begin() + kTraces);
+        if (varies(wanted)) {
+          ASSERT_TRUE(has(terms.find(wanted, 20000), at)) << testing::PrintToString(at);
+        }
+      }
+}
+
+TEST(Terms, KnowSharesAndBounds) {
+  const TwoSides sides;
+  EXPECT_EQ(dim::to_string(sides.find({19, 33, 52}).front().size), "h + floor(h/2)");
+  EXPECT_EQ(dim::to_string(sides.find({13, 20, 20}).front().size), "min(h, 20)");
+  EXPECT_EQ(dim::to_string(sides.find({20, 31, 24}).front().size), "max(w, 20)");
+}
+
+TEST(Terms, CostMoreThanIntegersThatSayLittle) {
+  const TwoSides sides;
+  EXPECT_GT(sides.find({1, 2, 3}).front().bits, bits_of_list(Values{1, 2, 3}));
+  EXPECT_LT(sides.find({19, 33, 52}).front().bits + 5, bits_of_list(Values{19, 33, 52}));
+}
+
+TEST(Terms, TakeNumbersOfAnySize) {
+  const TwoSides sides;
+  EXPECT_TRUE(sides.find({INT64_MAX, INT64_MIN, 0}).empty());
+  EXPECT_TRUE(Terms({}, kTraces).find(Values{1, 2, 3}, 5).empty());
+  std::vector<Atom> atoms = sides.atoms;
+  atoms[0].at[4] = INT64_MAX;
+  EXPECT_FALSE(Terms(atoms, kTraces).find(Values{5, 15, 12}, 5).empty());
+}
+
+}  // namespace
+}  // namespace thaw::lifting
