@@ -30,7 +30,7 @@ def reference(package: Path) -> Iterator[tuple[str, str]]:
     root = griffe.load("onnx_thaw", search_paths=[package.parent], resolve_aliases=True)
     exported = [root[name] for name in root.exports or () if name in root.members and not name.startswith("__")]
     errors = [each for each in exported if each.canonical_path.startswith("onnx_thaw._errors.")]
-    yield "functions", _page("Functions", "The verbs of the command, and what goes with them.", [each for each in exported if each.is_function])
+    yield "functions", _page("Functions", "The verbs of the command, and what goes with them. Examples are of the folder that `make example` writes.", [each for each in exported if each.is_function])
     types = [each for each in exported if (each.is_class or each.is_attribute) and each not in errors]
     yield "classes", _page("Classes", "Models, sizes and sessions.", types)
     yield "errors", _page("Errors and warnings", "All errors are an `Error`.", errors)

@@ -31,6 +31,12 @@ def load(source: ModelLike) -> Model:
         NotFound: there is no such file.
         InvalidFile: it is no valid ONNX model.
         TypeError: `source` is none of these.
+
+    Examples:
+        >>> thaw.load("tower.onnx")
+        Model(x: float[batch, seq, 64] -> y: float[batch, seq, 64])
+        >>> thaw.load(Path("tower.onnx").read_bytes()).inputs[0].name
+        'x'
     """
     if isinstance(source, Model):
         return source

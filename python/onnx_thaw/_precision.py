@@ -66,6 +66,11 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
 
     Returns:
         The report and the model. SQNR is 10 log10(sum x^2 / sum (x - y)^2), in dB.
+
+    Examples:
+        >>> small = thaw.convert("tower.onnx", to="int4", data="samples", held_out="held_out")
+        >>> small.accepted, round(small.comparisons[0].sqnr_db)
+        (True, 17)
     """
     options = _thaw.ConvertOptions()
     if method is None and data is not None and choice(_thaw.NumberFormat, to) in (
@@ -118,6 +123,11 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
 
     Returns:
         The report; `plan` makes plans of it.
+
+    Examples:
+        >>> report = thaw.sensitivity("tower.onnx", data="samples", to=["int4", "int8-blocks"])
+        >>> report.units[0].nodes, report.units[0].bytes
+        (['blocks.0.attn.q_proj/MatMul'], 16384)
     """
     options = _thaw.SensitivityOptions()
     options.precisions = [_precision(each, method, block, False, dynamic, "min-max", 99.999, 0, False, False) for each in many(to)]
@@ -153,6 +163,14 @@ def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = Non
 
     Raises:
         InvalidArgument: no plan is within the limit; the message names the least possible.
+
+    Examples:
+        >>> report = thaw.sensitivity("tower.onnx", data="samples", to=["int4", "int8-blocks"])
+        >>> best = thaw.plan(report, "plan.json", max_bytes=150_000, data="held_out")
+        >>> best.accepted, best.measured.bytes <= 150_000
+        (True, True)
+        >>> thaw.convert("tower.onnx", plan="plan.json", data="samples").accepted
+        True
     """
     options = _thaw.BestPlanOptions()
     options.within.max_bytes, options.within.max_error, options.within.min_sqnr = max_bytes, max_error, target_sqnr

@@ -79,6 +79,13 @@ def inspect(model: ModelLike, *, sizes: Sizes = "", tensors: bool = False, weigh
 
     Raises:
         InvalidArgument: a size that the model does not have.
+
+    Examples:
+        >>> tower = thaw.inspect("tower.onnx")
+        >>> tower.outputs[0].dims
+        ['batch', 'seq', '64']
+        >>> thaw.inspect("tower.onnx", sizes={"batch": 2, "seq": 7}).outputs[0].dims
+        ['2', '7', '64']
     """
     options = _thaw.InspectOptions()
     options.sizes = named_sizes(sizes)
@@ -100,6 +107,12 @@ def diff(a: ModelLike, b: ModelLike, *, weights: bool = True, infer: bool = True
 
     Returns:
         The differences; `accepted` where there are none.
+
+    Examples:
+        >>> thaw.diff("tower.onnx", "tower.onnx").accepted
+        True
+        >>> thaw.diff("trace_1x7.onnx", "trace_2x11.onnx").accepted
+        False
     """
     options = _thaw.DiffOptions()
     options.weights, options.infer = weights, infer
@@ -130,6 +143,13 @@ def check(model: ModelLike, *, sizes: Sizes = "", target: str = "", select: str 
 
     Raises:
         InvalidArgument: an unknown code, size or target.
+
+    Examples:
+        >>> report = thaw.check("detector.onnx")
+        >>> report.accepted, report.findings[0].code
+        (False, 'THAW003')
+        >>> thaw.check("tower.onnx", sizes={"batch": range(1, 9), "seq": range(1, 513)}).accepted
+        True
     """
     options = _thaw.CheckOptions()
     options.sizes, options.target, options.run = text_of_sizes(sizes), target, run
@@ -151,11 +171,23 @@ def prove(statement: str) -> _thaw.SizeStatement:
 
     Raises:
         InvalidArgument: the text is no statement.
+
+    Examples:
+        >>> thaw.prove("h % 28 == 0 => floor(h/14) % 2 == 0").holds
+        True
+        >>> refuted = thaw.prove("h % 14 == 0 => floor(h/14) % 2 == 0")
+        >>> refuted.holds, refuted.counterexample
+        (False, [('h', 14)])
     """
     return _thaw.prove(statement)
 
 
 @verb
 def rules() -> list[_thaw.RuleInfo]:
-    """The rules of `check`, sorted by code."""
+    """The rules of `check`, sorted by code.
+
+    Examples:
+        >>> [rule.code for rule in thaw.rules()][:3]
+        ['THAW001', 'THAW002', 'THAW003']
+    """
     return _thaw.rules()

@@ -34,6 +34,11 @@ def inputs(files: PathLike | Iterable[PathLike], path: PathLike | None = None, *
 
     Returns:
         The arrays by input name, and what was done with each file.
+
+    Examples:
+        >>> prepared = thaw.inputs("photo.jpg", model="detector.onnx", size=(96, 64), fit="stretch")
+        >>> prepared.arrays["input.1"].shape
+        (1, 3, 64, 96)
     """
     options = _thaw.InputsOptions()
     options.preset, options.upright, options.text = str(preset), upright, text
@@ -75,6 +80,11 @@ def run(model: ModelLike, inputs: Inputs | None = None, *, values: Values | None
     Raises:
         InvalidArgument: an input is missing or does not match.
         RuntimeFailed: the model does not load or run.
+
+    Examples:
+        >>> report = thaw.run("tower.onnx", {"x": np.zeros((2, 5, 64), np.float32)})
+        >>> report.outputs["y"].shape
+        (2, 5, 64)
     """
     options = _thaw.RunOptions()
     options.feeds, options.sizes, options.random = feeds(inputs, values, seed), text_of_sizes(sizes), random
@@ -142,6 +152,11 @@ def verify(model: ModelLike, against: ModelLike, *, sizes: Sizes = "", points: i
 
     Returns:
         The report; `accepted` where all outputs agree at all points.
+
+    Examples:
+        >>> report = thaw.verify("tower.onnx", "tower.onnx", sizes="batch=1|3,seq=5")
+        >>> report.accepted, len(report.points)
+        (True, 2)
     """
     options = _thaw.VerifyOptions()
     options.sweep, options.points, options.feeds = text_of_sizes(sizes), points, feeds(inputs, values, seed)

@@ -20,6 +20,11 @@ class Session:
     Raises:
         RuntimeFailed: ONNX Runtime does not load it.
         RuntimeMissing: there is no ONNX Runtime.
+
+    Examples:
+        >>> tower = thaw.Session("tower.onnx")
+        >>> tower.run({"x": np.zeros((2, 5, 64), np.float32)})["y"].shape
+        (2, 5, 64)
     """
 
     def __init__(self, model: ModelLike, *, threads: int = 0, optimization: str = "all") -> None:

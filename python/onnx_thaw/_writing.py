@@ -25,7 +25,12 @@ from onnx_thaw._options import (
 @verb
 def annotate(model: ModelLike, path: PathLike | None = None, *, external: str = "keep", rename: Mapping[str, str] | None = None,
              in_place: bool = False) -> _thaw.AnnotateResult:
-    """Declares the inferred dims of all tensors, for viewers: expressions become dim_param. Nothing else changes."""
+    """Declares the inferred dims of all tensors, for viewers: expressions become dim_param. Nothing else changes.
+
+    Examples:
+        >>> thaw.annotate("tower.onnx").model.outputs[0].dims
+        ['batch', 'seq', '64']
+    """
     return _thaw.annotate(load(model), output(path, external, rename, in_place))
 
 
@@ -53,6 +58,13 @@ def fix(model: ModelLike, path: PathLike | None = None, *, keep_sizes: bool = Fa
 
     Returns:
         The report and the model.
+
+    Examples:
+        >>> fixed = thaw.fix("detector.onnx", rename={"input.1_dim2": "height", "input.1_dim3": "width"})
+        >>> fixed.accepted, fixed.model.inputs[0].dims
+        (True, ['1', '3', 'height', 'width'])
+        >>> fixed.save("fixed.onnx")
+        [PosixPath('fixed.onnx')]
     """
     options = _thaw.FixOptions()
     options.sizes, options.chains = not keep_sizes, not keep_chains
@@ -83,6 +95,11 @@ def fix_with_reference(model: ModelLike, reference: PathLike, path: PathLike | N
 
     Returns:
         The report and the model.
+
+    Examples:
+        >>> freed = thaw.fix_with_reference("vision.onnx", "refs.npz", at={"grid_thw": [1, 22, 30]})
+        >>> freed.accepted
+        True
     """
     options = _thaw.FixReferenceOptions()
     options.at = {name: list(sizes) for name, sizes in (at or {}).items()}
@@ -119,6 +136,12 @@ def batch(model: ModelLike, path: PathLike | None = None, *, name: str = "batch"
 
     Raises:
         Unsupported: the model cannot be batched; the message names the node and the reason.
+
+    Examples:
+        >>> fixed = thaw.fix("detector.onnx", rename={"input.1_dim2": "height", "input.1_dim3": "width"})
+        >>> batched = thaw.batch(fixed.model)
+        >>> batched.accepted, batched.model.inputs[0].dims
+        (True, ['batch', '3', 'height', 'width'])
     """
     options = _thaw.BatchOptions()
     options.name, options.inputs, options.sample = name, list(only), named_sizes(sample)
@@ -145,6 +168,12 @@ def lift(traces: Sequence[PathLike], path: PathLike | None = None, *, trace_valu
 
     Returns:
         The report, and the model where it is accepted.
+
+    Examples:
+        >>> traces = ["trace_1x7.onnx", "trace_2x11.onnx", "trace_3x13.onnx"]
+        >>> lifted = thaw.lift(traces, rename={"input_ids_dim0": "batch", "input_ids_dim1": "seq"})
+        >>> lifted.model.inputs[0].dims
+        ['batch', 'seq']
     """
     given = []
     for trace in traces:
@@ -183,6 +212,11 @@ def build(checkpoint: PathLike, folder: PathLike, *, part: str = "all", dtype: s
 
     Returns:
         The report. Nothing is written before all parts are built.
+
+    Examples:
+        >>> built = thaw.build("checkpoint", "built", part="text", kv_cache=True)
+        >>> thaw.inspect("built/text.onnx").outputs[0].dims
+        ['batch', 'seq', '407']
     """
     options = _thaw.BuildOptions()
     options.part, options.opset, options.kv_cache, options.genai, options.load = part, opset, kv_cache, genai, check
@@ -233,6 +267,11 @@ def optimize(model: ModelLike, path: PathLike | None = None, *, target: str = "p
 
     Raises:
         InvalidArgument: an unknown pass, or an opset that cannot express a node.
+
+    Examples:
+        >>> smaller = thaw.optimize("tower.onnx", target="ort")
+        >>> smaller.accepted, smaller.nodes_after < smaller.nodes_before
+        (True, True)
     """
     options = _thaw.OptimizeOptions()
     options.target, options.level = choice(_thaw.OptimizeTarget, target), choice(_thaw.OptimizeLevel, level)
@@ -244,7 +283,12 @@ def optimize(model: ModelLike, path: PathLike | None = None, *, target: str = "p
 
 @verb
 def optimize_passes() -> list[_thaw.OptimizePass]:
-    """The passes of `optimize`, in the order in which they run."""
+    """The passes of `optimize`, in the order in which they run.
+
+    Examples:
+        >>> "attention" in [each.name for each in thaw.optimize_passes()]
+        True
+    """
     return _thaw.optimize_passes()
 
 
@@ -270,6 +314,11 @@ def pin(model: ModelLike, path: PathLike | None = None, *, sizes: Sizes = "", in
 
     Returns:
         The report and the model; `dynamic_axes` are those that are dynamic still, and why.
+
+    Examples:
+        >>> pinned = thaw.pin("tower.onnx", sizes="batch=1,seq=64")
+        >>> pinned.accepted, pinned.model.inputs[0].dims
+        (True, ['1', '64', '64'])
     """
     options = _thaw.PinOptions()
     options.sizes, options.values = named_sizes(sizes), feeds(inputs_as_constants, values, 0)
@@ -301,6 +350,11 @@ def split(model: ModelLike, folder: PathLike | None = None, *, at: Sequence[str]
 
     Returns:
         The report and the parts.
+
+    Examples:
+        >>> cut = thaw.split("tower.onnx", "parts", parts=2)
+        >>> sorted(path.name for path in Path("parts").glob("*.onnx"))
+        ['part_1.onnx', 'part_2.onnx']
     """
     options = _thaw.SplitOptions()
     options.at = [[cut] if isinstance(cut, str) else list(cut) for cut in at]
@@ -311,5 +365,10 @@ def split(model: ModelLike, folder: PathLike | None = None, *, at: Sequence[str]
 
 @verb
 def cut_points(model: ModelLike, *, sizes: Sizes = "") -> list[_thaw.CutPoint]:
-    """Cuts that few elements cross, in node order."""
+    """Cuts that few elements cross, in node order.
+
+    Examples:
+        >>> len(thaw.cut_points("tower.onnx")) > 2
+        True
+    """
     return _thaw.cut_points(load(model), named_sizes(sizes))
