@@ -1,0 +1,18 @@
+"""`pip install .` in a checkout says which Debian packages the machine lacks."""
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from conftest import SOURCE
+
+
+@pytest.mark.skipif(not find_spec("pip"), reason="pip is not installed")
+def test_pip_says_which_debian_packages_are_missing(tmp_path):
+    settings = [f"-Cbuild-dir={tmp_path / 'build'}", *(f"-Ccmake.define.CMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("fmt", "hwy"))]
+    done = subprocess.run([sys.executable, "-m", "pip", "wheel", SOURCE, "--no-build-isolation", "--no-deps", "--no-index", "-w", tmp_path, *settings],
+                          capture_output=True, text=True, timeout=600, check=False)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode != 0 and "apt-get install libfmt-dev libhwy-dev" in said
+    assert not list(tmp_path.glob("*.whl"))
