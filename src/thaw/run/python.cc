@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <string_view>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "thaw/core/call_clock.h"
 #include "thaw/core/fd.h"
 #include "thaw/core/memory.h"
 #include "thaw/run/own_file.h"
@@ -23,8 +28,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kOwnPackage = "onnx_thaw";
-constexpr int kAnswerFd = 3;              // what others print as Python starts is not the answer
-constexpr size_t kMostAnswer = 64 << 10;  // bytes
+constexpr int kAnswerFd = 3;                              // what others print as Python starts is not the answer
+constexpr size_t kMostAnswer = 64 << 10;                  // bytes
+constexpr auto kMostToAnswer = std::chrono::seconds(10);  // of a Python that starts from a slow disk
 // Each folder, and an empty name behind the last. A package in the folder at work is not one that is installed.
 constexpr const char* kQuestion = R"(import sys
 sys.path[:] = [path for path in sys.path if path]
@@ -136,7 +142,9 @@ std::vector<fs::path> pythons_of(const fs::path& file) {
   return paths;
 }
 
-PackageAnswer ask_for_package(const fs::path& python, const std::string& package, CallClock::Time deadline) {
+namespace {
+
+PackageAnswer answer_of(const fs::path& python, const std::string& package, CallClock::Time deadline) {
   PackageAnswer answer;
   const Asked asked(python, {python.string(), "-c", kQuestion, package, std::to_string(kAnswerFd)});
   if (asked.failure() != 0) {
@@ -151,6 +159,22 @@ PackageAnswer ask_for_package(const fs::path& python, const std::string& package
   }
   for (size_t start = 0, end = 0; (end = text.find('\0', start)) > start; start = end + 1)
     answer.folders.emplace_back(text.substr(start, end - start));
+  return answer;
+}
+
+}  // namespace
+
+PackageAnswer ask_for_package(const fs::path& python, const std::string& package) {
+  static std::mutex mutex;
+  static std::map<std::pair<fs::path, std::string>, PackageAnswer> known;
+  const std::lock_guard lock(mutex);
+  const std::pair asked(python, package);
+  if (const auto found = known.find(asked); found != known.end()) return found->second;
+  const CallClock::Time enough = std::chrono::steady_clock::now() + kMostToAnswer;
+  const CallClock::Time deadline = std::min(CallClock::end().value_or(enough), enough);
+  PackageAnswer answer = answer_of(python, package, deadline);
+  // Who waited in vain does not wait again.
+  if (deadline == enough || answer.failure.empty()) known.emplace(asked, answer);
   return answer;
 }
 

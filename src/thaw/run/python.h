@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "thaw/core/call_clock.h"
-
 namespace thaw::run {
 
 // The folder that holds the package onnx_thaw, where `file` lies in that package: its siblings are packages too.
@@ -24,8 +22,8 @@ struct PackageAnswer {
   std::string failure;                         // why there is no answer
 };
 
-// Where `python` would import a package from, which it does not import. Its folder at work does not count. Ended at `deadline`.
-PackageAnswer ask_for_package(const std::filesystem::path& python, const std::string& package,
-                              CallClock::Time deadline);
+// Where `python` would import a package from, which it does not import. Its folder at work does not count. It is asked once, and
+// has ten seconds, or as long as the call.
+PackageAnswer ask_for_package(const std::filesystem::path& python, const std::string& package);
 
 }  // namespace thaw::run

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -17,7 +15,6 @@
 #include <elf.h>
 #include <onnxruntime_cxx_api.h>
 
-#include "thaw/core/call_clock.h"
 #include "thaw/run/own_file.h"
 #include "thaw/run/python.h"
 
@@ -35,7 +32,6 @@ constexpr const char* kNotLoaded = "ONNX Runtime cannot be loaded";
 constexpr const char* kNotThere = "not there";
 constexpr const char* kTooOld = " is too old";
 constexpr uint32_t kMajor = 1, kLeastMinor = ORT_API_VERSION;  // an API for each minor version
-constexpr auto kMostToAnswer = std::chrono::seconds(10);       // of a Python that starts from a slow disk
 
 struct Loaded {
   fs::path path;
@@ -212,23 +208,6 @@ void set_runtime(const fs::path& path) {
   name_runtime(named);
 }
 
-namespace {
-
-// Asked once: who waited in vain does not wait again.
-PackageAnswer answer_of(const fs::path& python) {
-  static std::mutex mutex;
-  static std::map<fs::path, PackageAnswer> known;
-  const std::lock_guard lock(mutex);
-  if (const auto found = known.find(python); found != known.end()) return found->second;
-  const CallClock::Time enough = std::chrono::steady_clock::now() + kMostToAnswer;
-  const CallClock::Time deadline = std::min(CallClock::end().value_or(enough), enough);
-  PackageAnswer answer = ask_for_package(python, kPackage, deadline);
-  if (deadline == enough || answer.failure.empty()) known.emplace(python, answer);
-  return answer;
-}
-
-}  // namespace
-
 bool is_runtime_missing(const Error& error) {
   return error.code() == ErrorCode::kRuntimeMissing && error.parts().what.starts_with(kNotLoaded);
 }
@@ -248,7 +227,7 @@ void look_further(const Error& missing, const fs::path& program) {
   add_unless_there(pythons_of(own), pythons);
   ErrorParts parts = missing.parts();
   for (const fs::path& python : pythons) {
-    const PackageAnswer answer = answer_of(python);
+    const PackageAnswer answer = ask_for_package(python, kPackage);
     for (const fs::path& folder : answer.folders)
       if (std::ranges::any_of(libraries_at(folder), is_new)) return name_runtime(folder);
     if (!answer.failure.empty())

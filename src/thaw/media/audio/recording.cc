@@ -11,7 +11,6 @@
 #include <string_view>
 #include <utility>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sndfile.h>
 #include <soxr.h>
@@ -19,6 +18,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
 #include "thaw/limits.h"
+#include "thaw/run/packaged_library.h"
 
 namespace thaw::media {
 namespace {
@@ -32,38 +32,6 @@ constexpr sf_count_t kFramesUnknown = std::numeric_limits<sf_count_t>::max();
 constexpr size_t kMark = 4, kFileHeader = 12, kChunkHeader = 8, kSizes64 = 16;
 constexpr uint64_t kUnknown = 0x7FFFF000, kUnknown64 = std::numeric_limits<uint64_t>::max();
 
-// A library that few callers need, opened when one does: linked, it and the dozen that it stands on would be loaded at
-// each start of the command.
-class SharedLibrary {
- public:
-  // `package` is Debian's, for the message. Throws thaw::Error (kRuntimeMissing).
-  SharedLibrary(std::string name, std::string package)
-      : name_(std::move(name)), package_(std::move(package)), handle_(dlopen(name_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-    if (handle_ == nullptr)
-      throw Error(ErrorCode::kRuntimeMissing, {.what = name_ + " cannot be opened",
-                                               .expected = "the library that reads audio",
-                                               .next = "install it; Debian has it in " + package_});
-  }
-
-  // Sets `function` to the library's of that name. The library stays open until the process ends.
-  template <typename Function>
-  void find(const char* name, Function*& function) const {
-    function = reinterpret_cast<Function*>(symbol(name));
-  }
-
- private:
-  void* symbol(const char* name) const {
-    void* const found = dlsym(handle_, name);
-    if (found == nullptr)
-      throw Error(ErrorCode::kRuntimeMissing, {.what = fmt::format("{} has no function {}", name_, name),
-                                               .next = "install a newer one; Debian has it in " + package_});
-    return found;
-  }
-
-  std::string name_, package_;
-  void* handle_ = nullptr;
-};
-
 struct Sndfile {
   decltype(&sf_open_virtual) open = nullptr;
   decltype(&sf_readf_float) read = nullptr;
@@ -73,7 +41,11 @@ struct Sndfile {
 
 const Sndfile& sndfile() {
   static const Sndfile functions = [] {
-    const SharedLibrary library("libsndfile.so.1", "libsndfile1");
+    const run::OpenedLibrary library({.name = "libsndfile.so.1",
+                                      .package = "_soundfile_data",
+                                      .file = "libsndfile",
+                                      .is_needed = "to read recordings",
+                                      .install = "pip install 'onnx-thaw[audio]', or Debian's libsndfile1"});
     Sndfile found;
     library.find("sf_open_virtual", found.open);
     library.find("sf_readf_float", found.read);
@@ -91,7 +63,11 @@ struct Soxr {
 
 const Soxr& soxr() {
   static const Soxr functions = [] {
-    const SharedLibrary library("libsoxr.so.0", "libsoxr0");
+    const run::OpenedLibrary library({.name = "libsoxr.so.0",
+                                      .package = "audresample",
+                                      .file = "libaudresample",
+                                      .is_needed = "to resample recordings",
+                                      .install = "pip install 'onnx-thaw[audio]', or Debian's libsoxr0"});
     Soxr found;
     library.find("soxr_oneshot", found.oneshot);
     library.find("soxr_quality_spec", found.quality);

@@ -16,7 +16,7 @@ struct Recording {
   std::vector<float> samples;
 };
 
-// A WAV or FLAC file, by libsndfile, its channels averaged. libsndfile is opened when it is first needed.
+// A WAV or FLAC file, by libsndfile, its channels averaged. libsndfile is opened when it is first needed (run/packaged_library.h).
 // Throws thaw::Error: kRuntimeMissing where libsndfile is not there, kUnsupported for other formats, kInvalidFile for a
 // file that is damaged, empty or holds a NaN or an infinity, kOutOfBudget for more than two hours.
 Recording read_recording(const std::filesystem::path& path);
