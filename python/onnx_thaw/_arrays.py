@@ -80,7 +80,8 @@ def to_parts(source: Any) -> tuple[str, list[int], Any]:
     if array.dtype.kind in "OUST":
         strings = [each.decode() if isinstance(each, bytes) else str(each) for each in array.ravel().tolist()]
         return "string", dims, strings
-    name = _NAMES.get(array.dtype.name, array.dtype.name)
+    name = str(array.dtype.name)
+    name = _NAMES.get(name, name)
     array = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
     raw = array.reshape(-1).view(np.uint8)
     bits = _BITS.get(name)

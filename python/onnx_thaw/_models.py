@@ -7,15 +7,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import Any, Protocol, TypeAlias, Union
 
 from onnx_thaw._thaw import ExternalPolicy, Model, SaveOptions
 
-if TYPE_CHECKING:
-    import onnx
-    import onnx_ir
 
-ModelLike: TypeAlias = Union[Model, str, "os.PathLike[str]", bytes, "onnx.ModelProto", "onnx_ir.Model"]
+class ModelProto(Protocol):
+    """An `onnx.ModelProto`, to type checkers that may not have onnx."""
+
+    def SerializeToString(self) -> bytes: ...
+
+
+class IrModel(Protocol):
+    """An `onnx_ir.Model`, to type checkers that may not have onnx_ir."""
+
+    @property
+    def graph(self) -> Any: ...
+    @property
+    def functions(self) -> Any: ...
+
+
+ModelLike: TypeAlias = Union[Model, str, "os.PathLike[str]", bytes, ModelProto, IrModel]
 
 
 def load(source: ModelLike) -> Model:

@@ -1,4 +1,5 @@
 """The package and a user's file pass strict type checkers; the bindings have what the headers declare."""
+import json
 import re
 import subprocess
 import sys
@@ -42,6 +43,35 @@ def test_strict_type_checking(tmp_path):
         done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", tmp_path / "cache", tmp_path / "user.py"],
                               capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path)
         assert done.returncode == 1 and wrong.partition("=")[0].removeprefix("thaw.") in done.stdout
+
+
+def pyright(folder, settings):
+    """What pyright says of files, an error a line. It is basedpyright: the same checker, with the Node.js that it runs in."""
+    pytest.importorskip("basedpyright")
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    done = subprocess.run([sys.executable, "-m", "basedpyright", "--project", folder, "--pythonpath", sys.executable, "--level", "error", "--outputjson"],
+                          capture_output=True, text=True, timeout=300, check=False, cwd=folder)
+    said = json.loads(done.stdout)
+    assert said["summary"]["filesAnalyzed"] > 0
+    return [f"{Path(each['file']).name}:{each['range']['start']['line'] + 1}: {each['message']}" for each in said["generalDiagnostics"]]
+
+
+# Optional packages may be missing, or have no types.
+OPTIONAL = {"reportMissingImports": False, "reportMissingModuleSource": False}
+
+
+def test_pyright_over_the_package(tmp_path):
+    package = Path(onnx_thaw.__file__).parent
+    assert pyright(tmp_path, {"include": [str(package)], "typeCheckingMode": "standard", **OPTIONAL}) == []
+
+
+def test_strict_pyright_over_a_users_file(tmp_path):
+    settings = {"include": ["user.py"], "typeCheckingMode": "strict"}
+    (tmp_path / "user.py").write_text(USER)
+    assert pyright(tmp_path, settings) == []
+    for right, wrong in (("sqnr_db", "sqnr"), ('target="ort"', "nix=3"), ("thaw.lift", "thaw.nix"), ('thaw.load("m.onnx")', "thaw.load(3)")):
+        (tmp_path / "user.py").write_text(USER.replace(right, wrong))
+        assert pyright(tmp_path, settings) != [], wrong
 
 
 def test_every_struct_of_the_headers_is_bound():

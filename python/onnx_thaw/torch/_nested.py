@@ -59,9 +59,9 @@ def flatten(value: Any, name: str = "", *, cache_name: str = "") -> Flat:
         keys = list(value)
         rebuild: Callable[[list[Any]], Any] = lambda values: (dict if kind is dict else _made_as(kind))(zip(keys, values))
         return _join([(str(key), value[key]) for key in keys], name, cache_name, rebuild)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
+    if isinstance(value, tuple) and (names := getattr(value, "_fields", None)) is not None:
         named = type(value)
-        return _join(list(zip(value._fields, value)), name, cache_name, lambda values: named(*values))
+        return _join(list(zip(names, value)), name, cache_name, lambda values: named(*values))
     if isinstance(value, (list, tuple)):
         sequence = type(value)
         return _join([(str(i), each) for i, each in enumerate(value)], name, cache_name, lambda values: sequence(values))
