@@ -12,16 +12,27 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/thaw" DESTINATION "${CMAKE_INST
 install(FILES "${PROJECT_BINARY_DIR}/generated/thaw/version.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/thaw")
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
-# The man page, as the command itself prints it.
-set(thaw_man_page "${PROJECT_BINARY_DIR}/thaw.1")
-add_custom_command(
-  OUTPUT "${thaw_man_page}"
-  COMMAND thaw_cli completion man > "${thaw_man_page}"
-  DEPENDS thaw_cli
-  COMMENT "Writing thaw(1)"
-  VERBATIM)
-add_custom_target(thaw_man ALL DEPENDS "${thaw_man_page}")
-install(FILES "${thaw_man_page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+# The man page and the completions, as the command itself prints them: kind, file, and folder below share/.
+set(thaw_shell_files
+    "man|thaw.1|man/man1" "bash|thaw|bash-completion/completions" "zsh|_thaw|zsh/site-functions" "fish|thaw.fish|fish/vendor_completions.d")
+set(thaw_shell_dir "${PROJECT_BINARY_DIR}/shell")
+set(thaw_shell_outputs "")
+foreach(row IN LISTS thaw_shell_files)
+  string(REPLACE "|" ";" row "${row}")
+  list(GET row 0 kind)
+  list(GET row 1 file)
+  list(GET row 2 folder)
+  file(MAKE_DIRECTORY "${thaw_shell_dir}/${folder}")
+  add_custom_command(
+    OUTPUT "${thaw_shell_dir}/${folder}/${file}"
+    COMMAND thaw_cli completion ${kind} > "${thaw_shell_dir}/${folder}/${file}"
+    DEPENDS thaw_cli
+    COMMENT "Writing ${file} (${kind})"
+    VERBATIM)
+  list(APPEND thaw_shell_outputs "${thaw_shell_dir}/${folder}/${file}")
+endforeach()
+add_custom_target(thaw_shell ALL DEPENDS ${thaw_shell_outputs})
+install(DIRECTORY "${thaw_shell_dir}/" DESTINATION "${CMAKE_INSTALL_DATADIR}")
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/thawConfig.cmake.in" "${PROJECT_BINARY_DIR}/thawConfig.cmake"
                               INSTALL_DESTINATION "${thaw_package_dir}")

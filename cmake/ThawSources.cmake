@@ -100,6 +100,7 @@ target_include_directories(
 target_compile_features(thaw_shared INTERFACE cxx_std_20)
 target_link_libraries(thaw_shared PRIVATE ${thaw_dependencies} ${thaw_image_libraries} thaw_build_options)
 target_link_options(thaw_shared PRIVATE "LINKER:--exclude-libs,ALL" "LINKER:--no-undefined")
+thaw_shows_only(thaw_shared "${PROJECT_SOURCE_DIR}/cmake/libthaw.map")
 set_target_properties(
   thaw_shared PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME thaw EXPORT_NAME thaw VERSION "${PROJECT_VERSION}"
                          SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}")

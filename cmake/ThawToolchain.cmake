@@ -68,3 +68,9 @@ endif()
 set(thaw_common_headers
     <algorithm> <array> <charconv> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <numeric> <optional> <set>
     <span> <string> <string_view> <unordered_map> <unordered_set> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
+
+# thaw_shows_only(TARGET MAP): of the names of a library those that the version script MAP lists are there for others.
+function(thaw_shows_only target map)
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${map}")
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${map}")
+endfunction()

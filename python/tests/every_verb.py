@@ -1,10 +1,11 @@
-"""Every verb once, on the guide's models: what a fresh environment is tried with. Needs nothing but the package and onnxruntime.
+"""Every verb once, on the guide's models: what a fresh environment is tried with. Needs nothing but the package with runtime and audio.
 
     python every_verb.py FOLDER     FOLDER: what tools/example.py wrote
 """
 import subprocess
 import sys
 import tempfile
+import wave
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,10 @@ def main():
         measured = thaw.sensitivity(tower, data=models / "samples", to="int4")
         assert thaw.plan(measured, max_bytes=measured.weight_bytes // 2, model=tower, check=False).plan.bytes > 0
         assert thaw.inputs(models / "photo.jpg", model=detector, fit="letterbox", size=(640, 640)).arrays
+        with wave.open(str(out / "talk.wav"), "wb") as talk:  # at a rate that is resampled
+            talk.setparams((1, 2, 22050, 0, "NONE", ""))
+            talk.writeframes(bytes(2 * 22050))
+        assert thaw.inputs(out / "talk.wav", preset="qwen3_asr").arrays["input_features"].shape == (1, 128, 100)
         assert thaw.run(tower, x).outputs["y"].shape == thaw.Session(tower).run(x)["y"].shape == (2, 5, 64)
         assert thaw.annotate(tower).accepted and thaw.prove("n >= 1 => 2*n >= 2").holds
     program = Path(sys.executable).with_name("thaw")
