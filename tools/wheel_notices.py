@@ -8,6 +8,7 @@ the build read. Versions and licences are those of the packages on this machine 
 """
 import json
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -153,8 +154,9 @@ def document(name, version, inside):
 def grafted(info):
     """The components that auditwheel put in, by its own list."""
     listed = info / "sboms" / "auditwheel.cdx.json"
-    components = json.loads(listed.read_text("utf-8"))["components"] if listed.exists() else []
-    return [of_debian(each["name"]) for each in components if each["purl"].startswith("pkg:deb/")]
+    whole = json.loads(listed.read_text("utf-8")) if listed.exists() else {"components": []}
+    own = whole.get("metadata", {}).get("component")
+    return [of_debian(each["name"]) for each in whole["components"] if each != own]
 
 
 def add_notices(info, inside):
@@ -173,6 +175,8 @@ def add_notices(info, inside):
 
 
 def main():
+    if shutil.which("dpkg-query") is None:
+        die("this machine has no dpkg, whose packages say versions and licences", "build the wheel on Debian")
     build, wheel = Path(sys.argv[1]).absolute(), Path(sys.argv[2]).absolute()
     inside = parts(build)
     with InWheelCtx(wheel, wheel) as opened:
