@@ -52,12 +52,13 @@ def lay_out(out: Path, package: Path, run: bool) -> None:
         shutil.rmtree(made, ignore_errors=True)
     pages.mkdir(parents=True)
     shutil.copy(SOURCE / "mkdocs.yml", out)
-    shutil.copytree(package, out / "package" / "onnx_thaw", ignore=shutil.ignore_patterns("*.so", "bin", "lib", "__pycache__"))
+    copy = out / "package" / "onnx_thaw"  # a build folder may have links to files of the checkout that are no more
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("*.so", "bin", "lib", "__pycache__"), ignore_dangling_symlinks=True)
     for name in TOP:
         shutil.copy(SOURCE / name, pages)
     shutil.copytree(SOURCE / "docs", pages / "docs")
     (pages / "docs" / "api").mkdir()
-    for name, text in reference(package):
+    for name, text in reference(copy):
         (pages / "docs" / "api" / f"{name}.md").write_text(text)
     for path in NOTEBOOKS:
         notebook = json.loads(path.read_text())
