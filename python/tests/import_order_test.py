@@ -20,6 +20,7 @@ try:
 except onnx_thaw.InvalidFile:
     pass
 """,
+    "cv2": "assert np.array_equal(cv2.max(x, 0) + x, y)",
     "onnx": "onnx.checker.check_model(onnx.shape_inference.infer_shapes(onnx.load_model_from_string(data)))",
     "onnxruntime": "assert np.array_equal(onnxruntime.InferenceSession(data).run(None, {'x': x})[0], y)",
     "onnxsim": "import onnx; assert onnxsim.simplify(onnx.load_model_from_string(data))[1]",
