@@ -24,6 +24,8 @@ struct Limits {
   // ONNX Runtime is stopped; computation in this process is not, except by the command.
   double timeout = 0;
   double run_timeout = 0;  // seconds for loading a model in ONNX Runtime, and for each run; 0: no limit
+  // Threads of this process that compute at a time, and intra-op threads of each model in ONNX Runtime; 0: one for each core.
+  uint32_t threads = 0;
   // Run ONNX Runtime in a sandbox, as far as the kernel supports it. Applies to processes that start after.
   bool sandbox = true;
 };

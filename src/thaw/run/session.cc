@@ -5,7 +5,9 @@
 #include <set>
 
 #include "thaw/core/phase.h"
+#include "thaw/core/threads.h"
 #include "thaw/ir/wire/data_folder.h"
+#include "thaw/limits.h"
 #include "thaw/run/ort_session.h"
 #include "thaw/run/worker_session.h"
 
@@ -21,6 +23,13 @@ std::string list_ports(const std::vector<Port>& ports) {
 const Port* find_port(const std::vector<Port>& ports, std::string_view name) {
   const auto found = std::find_if(ports.begin(), ports.end(), [&](const Port& port) { return port.name == name; });
   return found == ports.end() ? nullptr : &*found;
+}
+
+SessionOptions within_limits(SessionOptions options) {
+  const uint32_t most = limits().threads;
+  if (most > 0 && (options.threads == 0 || static_cast<uint32_t>(options.threads) > most))
+    options.threads = threads_at_once();
+  return options;
 }
 
 Arrays run_here(OrtSession& session, const Arrays& feeds, std::span<const std::string> wanted,
@@ -106,7 +115,8 @@ struct Session::Impl {
   }
 };
 
-Session::Session(const std::filesystem::path& path, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
+Session::Session(const std::filesystem::path& path, const SessionOptions& given) : impl_(std::make_unique<Impl>()) {
+  const SessionOptions options = within_limits(given);
   const Phase phase("loading into ONNX Runtime");
   impl_->where = path.string();
   const std::unique_ptr<ir::Model> model = ir::load(path);
@@ -117,7 +127,8 @@ Session::Session(const std::filesystem::path& path, const SessionOptions& option
   }
 }
 
-Session::Session(const ir::Model& model, const SessionOptions& options) : impl_(std::make_unique<Impl>()) {
+Session::Session(const ir::Model& model, const SessionOptions& given) : impl_(std::make_unique<Impl>()) {
+  const SessionOptions options = within_limits(given);
   const Phase phase("loading into ONNX Runtime");
   impl_->where = model.path.empty() ? "the model in memory" : model.path.string();
   if (!options.in_process) {

@@ -5,14 +5,15 @@
 #include <exception>
 #include <vector>
 
-#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+
+#include "thaw/core/threads.h"
 
 namespace thaw::measuring {
 
 WorkerSlots::WorkerSlots(size_t count) {
-  const int processors = std::max(1, tbb::info::default_concurrency());
+  const int processors = threads_at_once();
   slots_ = static_cast<int>(std::clamp<size_t>(count, 1, static_cast<size_t>(processors)));
   threads_ = processors / slots_;
 }

@@ -8,7 +8,7 @@ namespace thaw::measuring {
 
 class WorkerSlots {
  public:
-  // As many as there are processors, of at most `count` runs that have nothing to do with each other: of so many samples.
+  // As many as threads may compute at once, of at most `count` runs that have nothing to do with each other: of so many samples.
   explicit WorkerSlots(size_t count);
 
   // Of each session that runs in one.

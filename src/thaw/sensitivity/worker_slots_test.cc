@@ -1,11 +1,16 @@
 #include "thaw/sensitivity/worker_slots.h"
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "thaw/limits.h"
 
 namespace thaw::measuring {
 namespace {
@@ -21,6 +26,22 @@ TEST(WorkerSlots, EachIsDoneOnce) {
 }
 
 TEST(WorkerSlots, OneHasAllThreads) { EXPECT_EQ(WorkerSlots(1).threads(), WorkerSlots(0).threads()); }
+
+TEST(WorkerSlots, LimitsBoundThreads) {
+  const Limits before = limits();
+  set_limits({.threads = 1});
+  const WorkerSlots slots(100);
+  EXPECT_EQ(slots.threads(), 1);
+  std::atomic<int> at_once = 0, most = 0;
+  slots.each(50, [&](size_t) {
+    most = std::max<int>(most, ++at_once);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    --at_once;
+  });
+  EXPECT_EQ(most, 1);
+  set_limits(before);
+  EXPECT_GE(WorkerSlots(1).threads(), slots.threads());
+}
 
 TEST(WorkerSlots, OneRunsInOrder) {
   std::vector<size_t> order;
