@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -10,7 +11,7 @@ import onnx
 import pytest
 
 import onnx_thaw as thaw
-from conftest import mlp, numbers, python
+from conftest import mlp, model, numbers, python
 
 CODE = """
 import sys, time, os, signal, threading
@@ -79,6 +80,137 @@ assert check()
 print([os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children], check())
 """, path)
     assert done.stdout.strip() == "[0, 0, 0] True", done.stderr
+
+
+def doubles(save):
+    return save(model("g (float[n] x) => (float[n] y) { y = Add(x, x) }"), "doubles")
+
+
+def test_a_session_goes_on_in_a_fork(save):
+    """On both sides, at the same time: what one of them asks for, the other must not get."""
+    done = python("""
+import faulthandler, os, sys, threading
+import numpy as np
+import onnx_thaw as thaw
+session = thaw.Session(sys.argv[1])
+
+def check(first):
+    for i in range(first, first + 40):
+        assert (session.run({"x": np.full(3, i, np.float32)})["y"] == 2 * i).all()
+
+check(0)
+over, failed = False, []
+
+def busy(first):
+    while not over:
+        try:
+            check(first)
+            thaw.check(sys.argv[1])
+        except Exception as error:
+            failed.append(error)
+            return
+
+threads = [threading.Thread(target=busy, args=(1000 * i,)) for i in (1, 2)]
+for thread in threads:
+    thread.start()
+codes = []
+for round in range(8):
+    children = []
+    for i in range(3):
+        pid = os.fork()
+        if pid == 0:
+            faulthandler.dump_traceback_later(60, exit=True)
+            check(10000 * i)
+            thaw.check(sys.argv[1])
+            assert thaw.run(sys.argv[1], {"x": np.ones(2, np.float32)}).outputs["y"].tolist() == [2, 2]
+            os._exit(0)
+        children.append(pid)
+    check(5000)
+    codes += [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children]
+over = True
+for thread in threads:
+    thread.join()
+check(0)
+print(set(codes), failed)
+""", doubles(save), timeout=300)
+    assert done.stdout.strip() == "{0} []", done.stderr
+
+
+POOL = """
+import multiprocessing, sys
+import numpy as np
+import onnx_thaw as thaw
+
+def double(i):
+    session = thaw.Session(sys.argv[1])
+    both = [session.run({"x": np.full(2, i, np.float32)})["y"].tolist()]
+    if before is not None:
+        both.append(before.run({"x": np.full(2, i, np.float32)})["y"].tolist())
+    return both == [[2 * i, 2 * i]] * len(both)
+
+before = None
+if __name__ == "__main__":
+    before = thaw.Session(sys.argv[1])
+    with multiprocessing.get_context(sys.argv[2]).Pool(3) as pool:
+        print(all(pool.map(double, range(24))), before.run({"x": np.ones(1, np.float32)})["y"].tolist())
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_pools_of_processes(save, tmp_path, method):
+    script = tmp_path / "pool.py"
+    script.write_text(POOL)
+    done = subprocess.run([sys.executable, script, doubles(save), method], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.strip() == "True [2.0]", done.stderr
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_of_a_data_loader(save, tmp_path, method):
+    pytest.importorskip("torch")
+    script = tmp_path / "loader.py"
+    script.write_text("""
+import sys
+import numpy as np, torch
+import onnx_thaw as thaw
+
+class Doubled(torch.utils.data.Dataset):
+    def __init__(self):
+        self.session = thaw.Session(sys.argv[1]) if sys.argv[2] == "fork" else None
+    def __len__(self):
+        return 40
+    def __getitem__(self, i):
+        if self.session is None:
+            self.session = thaw.Session(sys.argv[1])
+        return self.session.run({"x": np.full(2, i, np.float32)})["y"]
+
+if __name__ == "__main__":
+    data = Doubled()
+    loader = torch.utils.data.DataLoader(data, batch_size=4, num_workers=2, multiprocessing_context=sys.argv[2])
+    for epoch in range(2):
+        assert torch.cat(list(loader))[:, 0].tolist() == [2.0 * i for i in range(40)]
+    print("fine", data[3].tolist())
+""")
+    done = subprocess.run([sys.executable, script, doubles(save), method], capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout.strip() == "fine [6.0, 6.0]", done.stderr
+
+
+def test_threads_share_a_session_and_have_their_own(save):
+    path = doubles(save)
+    shared, wrong = thaw.Session(path), []
+
+    def work(first):
+        own = thaw.Session(path)
+        for i in range(first, first + 50):
+            for session in (shared, own):
+                if session.run({"x": np.full(2, i, np.float32)})["y"].tolist() != [2 * i, 2 * i]:
+                    wrong.append(i)
+
+    threads = [threading.Thread(target=work, args=(1000 * i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
 
 
 def test_no_worker_outlives_its_process(save):

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "thaw/core/cancel.h"
+#include "thaw/core/fork_mutex.h"
 #include "thaw/limits.h"
 
 namespace thaw {
@@ -20,7 +21,7 @@ struct CallUnderWay {
 };
 
 struct CallsUnderWay {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::vector<CallUnderWay> calls;
 };
 

@@ -8,13 +8,18 @@
 #include <tbb/info.h>
 
 #include "thaw/core/cancel.h"
+#include "thaw/core/fork_mutex.h"
 #include "thaw/core/threads.h"
 
 namespace thaw {
 namespace {
 
-std::mutex limits_mutex;
-Limits limits_of_process;
+ForkMutex& limits_mutex() {
+  static auto& mutex = *new ForkMutex;
+  return mutex;
+}
+
+Limits limits_of_process;  // guarded by it
 
 // Of TBB's algorithms too, wherever they are called. Never destroyed: threads may be at work when the process ends.
 void bound_threads(uint32_t most) {
@@ -26,7 +31,7 @@ void bound_threads(uint32_t most) {
 }  // namespace
 
 void set_limits(const Limits& limits) {
-  const std::lock_guard lock(limits_mutex);
+  const std::lock_guard lock(limits_mutex());
   if (limits.threads != limits_of_process.threads) bound_threads(limits.threads);
   limits_of_process = limits;
 }
@@ -38,7 +43,7 @@ int threads_at_once() {
 }
 
 Limits limits() {
-  const std::lock_guard lock(limits_mutex);
+  const std::lock_guard lock(limits_mutex());
   return limits_of_process;
 }
 

@@ -14,6 +14,7 @@
 #include "thaw/core/confined.h"
 #include "thaw/core/error.h"
 #include "thaw/core/file_state.h"
+#include "thaw/core/fork_mutex.h"
 #include "thaw/core/read_files.h"
 
 namespace thaw {
@@ -21,7 +22,7 @@ namespace {
 
 // The live mappings by their end, for release_pages: advising memory that is not a mapping of a file would clear it.
 struct Mappings {
-  std::mutex mutex;
+  ForkMutex mutex;
   struct Mapping {
     uintptr_t begin;
     const char* name;

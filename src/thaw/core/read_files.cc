@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "thaw/core/file_state.h"
+#include "thaw/core/fork_mutex.h"
 #include "thaw/core/mapped_file.h"
 
 namespace thaw {
@@ -20,7 +21,7 @@ struct Read {
 };
 
 struct Record {
-  std::mutex mutex;
+  ForkMutex mutex;
   int keepers = 0;
   std::map<FileIdentity, Read> files;
 };

@@ -15,6 +15,8 @@
 #include <elf.h>
 #include <onnxruntime_cxx_api.h>
 
+#include "thaw/core/call_clock.h"
+#include "thaw/core/fork_mutex.h"
 #include "thaw/run/own_file.h"
 #include "thaw/run/python.h"
 
@@ -41,7 +43,11 @@ struct Loaded {
 std::mutex g_load_mutex;
 std::optional<Loaded> g_loaded;  // guarded by it
 
-std::mutex g_name_mutex;
+ForkMutex& name_mutex() {
+  static auto& mutex = *new ForkMutex;
+  return mutex;
+}
+
 fs::path g_named;                                // guarded by it
 std::optional<std::vector<fs::path>> g_settled;  // guarded by it
 
@@ -149,7 +155,7 @@ std::vector<fs::path> look_for_runtime() {
 
 std::vector<fs::path> runtime_candidates() {
   {
-    const std::lock_guard lock(g_name_mutex);
+    const std::lock_guard lock(name_mutex());
     if (g_settled) return *g_settled;
   }
   return look_for_runtime();
@@ -157,14 +163,14 @@ std::vector<fs::path> runtime_candidates() {
 
 void settle_runtime_candidates() {
   std::vector<fs::path> candidates = look_for_runtime();
-  const std::lock_guard lock(g_name_mutex);
+  const std::lock_guard lock(name_mutex());
   g_settled = std::move(candidates);
 }
 
 fs::path named_runtime() {
   fs::path chosen = variable();
   if (!chosen.empty()) return chosen;
-  const std::lock_guard lock(g_name_mutex);
+  const std::lock_guard lock(name_mutex());
   return g_named;
 }
 
@@ -177,7 +183,7 @@ void name_runtime_in(std::vector<std::string>& variables, const fs::path& path) 
 namespace {
 
 void name_runtime(fs::path path) {
-  const std::lock_guard lock(g_name_mutex);
+  const std::lock_guard lock(name_mutex());
   g_named = std::move(path);
 }
 
@@ -368,7 +374,7 @@ const Loaded& loaded_runtime() {
       return open_one_of(runtime_candidates());
     } catch (const Error& error) {
       {
-        const std::lock_guard lock(g_name_mutex);
+        const std::lock_guard lock(name_mutex());
         if (g_settled || further || !is_runtime_missing(error)) throw;  // a worker's host looks further
       }
       look_further(error, own_program());

@@ -18,6 +18,7 @@
 #include "thaw/core/call_clock.h"
 #include "thaw/core/cancel.h"
 #include "thaw/core/error.h"
+#include "thaw/core/fork_mutex.h"
 #include "thaw/core/memory.h"
 #include "thaw/core/sanitized.h"
 #include "thaw/limits.h"
@@ -31,8 +32,8 @@ namespace {
 
 constexpr auto kGrace = std::chrono::milliseconds(2000);  // for a process that has closed its socket to end
 
-std::mutex& worker_mutex() {
-  static auto& mutex = *new std::mutex;  // sessions of static lifetime may outlive any static object
+ForkMutex& worker_mutex() {
+  static auto& mutex = *new ForkMutex(ForkRank::kOuter);  // sessions of static lifetime may outlive any static object
   return mutex;
 }
 
@@ -152,10 +153,8 @@ uint64_t memory_of_request() {
 std::shared_ptr<Worker> Worker::current() {
   const std::lock_guard lock(worker_mutex());
   std::shared_ptr<Worker>& worker = only_worker();
-  // A process that was forked off has a copy of this, and the worker is not its own.
   const bool sandboxed = limits().sandbox && !kSanitized;
-  if (!worker || worker->has_ended() || worker->owner_ != ::getpid() || worker->sandboxed_ != sandboxed ||
-      worker->runtime_ != named_runtime()) {
+  if (!worker || worker->has_ended() || worker->sandboxed_ != sandboxed || worker->runtime_ != named_runtime()) {
     worker = start(sandboxed);
     static const StopAtExit stop;
   }
@@ -190,7 +189,7 @@ Worker::Worker(UniqueFd socket, pid_t pid, bool sandboxed, std::filesystem::path
     : control_(std::move(socket)), pid_(pid), owner_(::getpid()), sandboxed_(sandboxed), runtime_(std::move(runtime)) {}
 
 Worker::~Worker() {
-  if (owner_ != ::getpid()) return;
+  if (!is_own()) return;
   const std::lock_guard lock(mutex_);
   wait_for_end(/*kill_now=*/true);
 }
@@ -247,6 +246,8 @@ Message Worker::ask(Line& line, MessageKind kind, const std::string& body, std::
   throw_if_cancelled();
   throw ended;
 }
+
+bool Worker::is_own() const { return owner_ == ::getpid(); }
 
 void Worker::look_further(const Error& missing) {
   ended_ = true;  // what is installed from now on it would not see

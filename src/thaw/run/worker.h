@@ -83,11 +83,13 @@ class Worker {
   void look_further(const Error& missing);
 
   uint64_t new_session() { return next_session_++; }
-  bool has_ended() const { return ended_; }
+  // To a process that was forked off it has ended: the worker is the other's, and so is what comes over its lines.
+  bool has_ended() const { return ended_ || !is_own(); }
 
  private:
   Worker(UniqueFd socket, pid_t pid, bool sandboxed, std::filesystem::path runtime);
   static std::shared_ptr<Worker> start(bool sandboxed);
+  bool is_own() const;
   WorkerEnd end(bool late);
   void wait_for_end(bool kill_now);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/fork_mutex.h"
 #include "thaw/run/own_file.h"
 #include "thaw/run/worker.h"
 
@@ -16,13 +17,17 @@ namespace {
 constexpr const char* kProgram = "thaw-worker";
 constexpr const char* kProgramVariable = "THAW_WORKER";
 
-std::mutex g_program_mutex;
+ForkMutex& program_mutex() {
+  static auto& mutex = *new ForkMutex;
+  return mutex;
+}
+
 std::filesystem::path g_program;  // guarded by it
 
 }  // namespace
 
 void use_worker_program(std::filesystem::path path) {
-  const std::lock_guard lock(g_program_mutex);
+  const std::lock_guard lock(program_mutex());
   g_program = std::move(path);
 }
 
@@ -30,7 +35,7 @@ std::filesystem::path worker_program() {
   namespace fs = std::filesystem;
   if (const char* chosen = std::getenv(kProgramVariable); chosen != nullptr && *chosen != '\0') return chosen;
   {
-    const std::lock_guard lock(g_program_mutex);
+    const std::lock_guard lock(program_mutex());
     if (!g_program.empty()) return g_program;
   }
   const fs::path folder = own_file().parent_path();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/fork_mutex.h"
 #include "thaw/ir/data/external_data.h"
 #include "thaw/ir/data/tensor_decode.h"
 #include "thaw/ir/data/tensor_source.h"
@@ -15,8 +16,11 @@ namespace thaw::ir {
 namespace {
 
 // Guards what bytes() finds out; tensors share a few mutexes.
-std::mutex& mutex_of(const void* tensor) {
-  static std::array<std::mutex, 16> mutexes;
+ForkMutex& mutex_of(const void* tensor) {
+  struct Outer : ForkMutex {
+    Outer() : ForkMutex(ForkRank::kOuter) {}  // files are opened meanwhile
+  };
+  static auto& mutexes = *new std::array<Outer, 16>;
   return mutexes[reinterpret_cast<uintptr_t>(tensor) / 64 % mutexes.size()];
 }
 
