@@ -268,10 +268,18 @@ void bind_verbs(nb::module_& m) {
       nb::arg("model"), nb::arg("options"), nb::arg("folder"));
   m.def(
       "merge_reports",
-      [](const Paths& folders, const Path& folder) {
-        return interruptible([&] { return merge_reports(folders, folder); });
+      [](const Paths& folders, const Path& folder, const std::optional<std::string>& model,
+         const std::optional<std::string>& data) {
+        return interruptible([&] {
+          SensitivityReport merged = merge_reports(folders, {});
+          merged.model = model.value_or(merged.model);
+          merged.data = data.value_or(merged.data);
+          if (!folder.empty()) write_report(merged, folder);
+          return merged;
+        });
       },
-      nb::arg("folders"), nb::arg("folder"));
+      nb::arg("folders"), nb::arg("folder"), nb::arg("model") = nb::none(), nb::arg("data") = nb::none(),
+      "Merges shards. `model` and `data`: paths to name, where the shards read copies.");
   m.def("read_report", &read_report, nb::arg("folder"));
   m.def(
       "write_report", [](const SensitivityReport& report, const Path& folder) { write_report(report, folder); },

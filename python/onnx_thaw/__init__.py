@@ -30,7 +30,7 @@ from onnx_thaw._errors import (
     Unsupported,
 )
 from onnx_thaw._models import ModelLike, load
-from onnx_thaw._precision import convert, plan, sensitivity
+from onnx_thaw._precision import convert, merge_reports, plan, sensitivity
 from onnx_thaw._reading import Inspection, check, diff, inspect, prove, rules
 from onnx_thaw._running import generate, inputs, run, verify
 from onnx_thaw._session import Session
@@ -102,6 +102,7 @@ __all__ = [
     "lift",
     "limits",
     "load",
+    "merge_reports",
     "optimize",
     "optimize_passes",
     "pin",

@@ -99,6 +99,14 @@ def paths(given: PathLike | Iterable[PathLike]) -> list[Path]:
     return [Path(each) for each in given]
 
 
+def shard_of(given: tuple[int, int]) -> tuple[int, int]:
+    """A shard as the library counts it, from 0."""
+    number, count = given
+    if not 1 <= number <= count:
+        raise InvalidArgument(f"{given} is no shard; expected (1, 4), (2, 4), …: which of how many")
+    return number - 1, count
+
+
 def many(given: str | Iterable[str]) -> list[str]:
     """One word or several as a list."""
     return [given] if isinstance(given, str) else list(given)

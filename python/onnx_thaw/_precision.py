@@ -2,12 +2,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from onnx_thaw import _thaw
 from onnx_thaw._calls import verb
+from onnx_thaw._errors import InvalidArgument
 from onnx_thaw._models import ModelLike, load
-from onnx_thaw._options import Inputs, PathLike, Values, choice, feeds, many, output
+from onnx_thaw._options import Inputs, PathLike, Values, choice, feeds, many, output, paths, shard_of
+
+if TYPE_CHECKING:
+    import distributed
 
 
 def _precision(to: str, method: str | None, block: int, symmetric: bool, dynamic: bool, range_method: str, percentile: float,
@@ -95,8 +101,9 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
                 preprocessing: Iterable[str] = (), outputs: Iterable[str] = (), keep: str | Iterable[str] = (),
                 metric: str = "mse", mode: str = "exact", group: str = "node", one_out: bool = True, method: str | None = None,
                 block: int = 32, dynamic: bool = False, target: str = "portable", optimize: bool = True,
-                max_memory: int = 1 << 30, seed: int = 0, resume: bool = False,
-                progress: Callable[[int, int], None] | None = None) -> _thaw.SensitivityReport:
+                max_memory: int = 1 << 30, seed: int = 0, resume: bool = False, shard: tuple[int, int] | None = None,
+                progress: Callable[[int, int], None] | None = None, client: distributed.Client | None = None,
+                shards: int | None = None, retries: int = 2) -> _thaw.SensitivityReport:
     """Measures the error of the outputs when one node is converted, or all but one.
 
     Args:
@@ -119,7 +126,11 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
         max_memory: Bytes of activations in memory; the rest is on disk.
         seed: Of the bootstrap, and of what is drawn.
         resume: Take measurements of the same run from the journal in `folder`.
+        shard: (I, N): measure every N-th unit, from the I-th; `merge_reports` puts the reports together.
         progress: Called with runs of nodes done and in total.
+        client: Of a Dask cluster, whose workers measure shards; each with the threads and the memory of its worker.
+        shards: With `client`, how many; by default one for each worker.
+        retries: With `client`, how often a shard is measured again whose process was ended. That of a lost worker always is.
 
     Returns:
         The report; `plan` makes plans of it.
@@ -128,6 +139,7 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
         >>> report = thaw.sensitivity("tower.onnx", data="samples", to=["int4", "int8-blocks"])
         >>> report.units[0].nodes, report.units[0].bytes
         (['blocks.0.attn.q_proj/MatMul'], 16384)
+        The report; `plan` makes plans of it. With `client` it is the same, but in mode "fast", which predicts within a shard.
     """
     options = _thaw.SensitivityOptions()
     options.precisions = [_precision(each, method, block, False, dynamic, "min-max", 99.999, 0, False, False) for each in many(to)]
@@ -137,9 +149,37 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
     options.group, options.one_out = choice(_thaw.SensitivityGroup, group), one_out
     options.target, options.optimize = choice(_thaw.OptimizeTarget, target), optimize
     options.max_memory, options.seed, options.resume = max_memory, seed, resume
+    if shard is not None:
+        options.shard, options.shards = shard_of(shard)
+    if client is not None:
+        if shard is not None:
+            raise InvalidArgument("a shard is measured here, and a client measures all of them; give one of both")
+        from onnx_thaw import _dask
+        measure = partial(sensitivity, to=many(to), preprocessing=list(preprocessing), outputs=list(outputs), keep=many(keep),
+                          metric=metric, mode=mode, group=group, one_out=one_out, method=method, block=block, dynamic=dynamic,
+                          target=target, optimize=optimize, max_memory=max_memory, seed=seed)
+        return _dask.sensitivity(client, measure, model, Path(folder) if folder is not None else None, Path(data),
+                                 list(preprocessing), shards, retries, resume, progress)
     if progress is not None:
         options.progress = progress
     return _thaw.sensitivity(load(model), options, Path(folder) if folder is not None else "")
+
+
+@verb
+def merge_reports(reports: Iterable[PathLike], folder: PathLike | None = None) -> _thaw.SensitivityReport:
+    """Merges the shards of one run of `sensitivity`.
+
+    Args:
+        reports: The folders that the shards wrote, all of them.
+        folder: For the merged report and its page; None: none.
+
+    Returns:
+        The report, as one process makes it.
+
+    Raises:
+        InvalidArgument: they are of different runs, or nodes are missing.
+    """
+    return _thaw.merge_reports(paths(reports), Path(folder) if folder is not None else "")
 
 
 @verb
