@@ -227,6 +227,51 @@ def test_no_worker_outlives_its_process(save):
     assert int(done.stdout) not in parents.values()
 
 
+ORDERS = [(first, second) for first in ("onnx", "onnxruntime", "numpy", "cv2") for second in (0, 1)]
+
+
+@pytest.mark.parametrize("other,first", ORDERS)
+def test_it_lives_beside_other_packages(save, other, first):
+    path = save(mlp(), "m")
+    names = [other, "onnx_thaw"] if first else ["onnx_thaw", other]
+    code = "\n".join(f"import {name}" for name in names) + """
+import sys, onnx, onnxruntime
+import onnx_thaw as thaw
+proto = onnx.load(sys.argv[1])
+onnx.checker.check_model(proto)
+onnx.shape_inference.infer_shapes(proto)
+assert thaw.check(proto).accepted and thaw.run(proto, random=True).outputs
+try:
+    thaw.load(b"xx")
+except thaw.InvalidFile:
+    print("fine", onnxruntime.InferenceSession(sys.argv[1]).get_inputs()[0].name)
+"""
+    done = python(code, path)
+    assert done.stdout == "fine x\n", done.stderr
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core has one thread")
+def test_threads_are_bounded(save):
+    code = """
+import os, sys, time
+import onnx_thaw as thaw
+limits = thaw.Limits()
+limits.threads = int(sys.argv[2])
+thaw.set_limits(limits)
+session = thaw.Session(sys.argv[1], threads=int(sys.argv[3]))
+with open(f"/proc/self/task/{os.getpid()}/children") as file:
+    worker = file.read().split()
+counts = []
+for _ in range(20):  # a thread of its start may still end
+    counts += [len(os.listdir(f"/proc/{pid}/task")) for pid in worker]
+    time.sleep(0.05)
+print(min(counts))
+"""
+    path = save(mlp(), "m")
+    one, given, free = (int(python(code, path, limit, threads).stdout) for limit, threads in ((1, 0), (1, 8), (0, 0)))
+    assert one == given < free
+
+
 def test_a_call_ends_within_the_limits():
     done = python("""
 import onnx_thaw as thaw
