@@ -133,13 +133,12 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
         retries: With `client`, how often a shard is measured again whose process was ended. That of a lost worker always is.
 
     Returns:
-        The report; `plan` makes plans of it.
+        The report; `plan` makes plans of it. With `client` it is the same, but in mode "fast", which predicts within a shard.
 
     Examples:
         >>> report = thaw.sensitivity("tower.onnx", data="samples", to=["int4", "int8-blocks"])
         >>> report.units[0].nodes, report.units[0].bytes
         (['blocks.0.attn.q_proj/MatMul'], 16384)
-        The report; `plan` makes plans of it. With `client` it is the same, but in mode "fast", which predicts within a shard.
     """
     options = _thaw.SensitivityOptions()
     options.precisions = [_precision(each, method, block, False, dynamic, "min-max", 99.999, 0, False, False) for each in many(to)]
