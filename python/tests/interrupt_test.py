@@ -227,29 +227,6 @@ def test_no_worker_outlives_its_process(save):
     assert int(done.stdout) not in parents.values()
 
 
-ORDERS = [(first, second) for first in ("onnx", "onnxruntime", "numpy", "cv2") for second in (0, 1)]
-
-
-@pytest.mark.parametrize("other,first", ORDERS)
-def test_it_lives_beside_other_packages(save, other, first):
-    path = save(mlp(), "m")
-    names = [other, "onnx_thaw"] if first else ["onnx_thaw", other]
-    code = "\n".join(f"import {name}" for name in names) + """
-import sys, onnx, onnxruntime
-import onnx_thaw as thaw
-proto = onnx.load(sys.argv[1])
-onnx.checker.check_model(proto)
-onnx.shape_inference.infer_shapes(proto)
-assert thaw.check(proto).accepted and thaw.run(proto, random=True).outputs
-try:
-    thaw.load(b"xx")
-except thaw.InvalidFile:
-    print("fine", onnxruntime.InferenceSession(sys.argv[1]).get_inputs()[0].name)
-"""
-    done = python(code, path)
-    assert done.stdout == "fine x\n", done.stderr
-
-
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core has one thread")
 def test_threads_are_bounded(save):
     code = """
