@@ -117,7 +117,7 @@ def test_a_cell_that_is_interrupted_leaves_the_kernel_as_it_was(save, kernel):
     _, wrong = said(client, f"thaw.run({str(endless)!r}, {{'x': np.ones(2, np.float32)}})")
     ended = time.monotonic()
     thread.join()
-    assert wrong == "KeyboardInterrupt" and ended - took[0] < 5  # a second on a machine that has nothing else to do
+    assert wrong == "KeyboardInterrupt" and ended - took[0] < 20  # a second on a machine that has nothing else to do
     text, wrong = said(client, "print(session.run({'x': np.ones((1, 2, 32), np.float32)})['y'].shape, len(children()))")
     assert wrong is None and text == "(1, 2, 32) 1"
     client.stop_channels()
