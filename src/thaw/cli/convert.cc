@@ -13,6 +13,7 @@
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
 #include "thaw/core/error.h"
+#include "thaw/defaults.h"
 
 namespace thaw::cli {
 namespace {
@@ -67,14 +68,6 @@ void add_formats(Options& options, ConvertArguments& arguments) {
                        "the types of inputs and outputs: keep them with Casts, or convert them too (keep)");
 }
 
-// What samples show of inputs is worth most where codes are few (docs/internals/how-convert-works.md has the figures).
-void choose_method(ConvertOptions& convert) {
-  const NumberFormat to = convert.precision.to;
-  const bool has_few = to == NumberFormat::kInt4 || to == NumberFormat::kInt3 || to == NumberFormat::kInt2;
-  if (has_few && !convert.data.empty() && !convert.precision.blocks.real_zeros)
-    convert.precision.blocks.method = BlockMethod::kGptq;
-}
-
 }  // namespace
 
 Action define_convert(Options& options) {
@@ -115,10 +108,11 @@ Action define_convert(Options& options) {
       "thaw convert model.onnx --to int4 --data samples/ --held-out others/ --report int4.html");
   return [arguments, &options] {
     if (arguments->plan.empty()) require_fitting(options, arguments->convert.precision);
-    // What was said to be portable has no operators but ONNX's.
-    if (arguments->target == OptimizeTarget::kPortable && !options.given("--form"))
-      arguments->convert.precision.blocks.form = BlockForm::kQdq;
-    if (arguments->plan.empty() && !options.given("--method")) choose_method(arguments->convert);
+    ConvertOptions& convert = arguments->convert;
+    BlockOptions& chosen = convert.precision.blocks;
+    if (!options.given("--form")) chosen.form = default_form(arguments->target);
+    if (arguments->plan.empty() && !options.given("--method"))
+      chosen.method = default_method(convert.precision.to, !convert.data.empty(), chosen.real_zeros);
     return convert_model(*arguments, given_preprocessing(options));
   };
 }

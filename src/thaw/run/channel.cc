@@ -34,7 +34,7 @@ struct MessageHeader {
   uint32_t files;
 };
 
-constexpr uint64_t kProtocol = 3;  // counts changes of what messages hold
+constexpr uint64_t kProtocol = 4;  // counts changes of what messages hold
 const uint64_t kVersionOfMessages = hash_of(kVersion) + kProtocol;
 
 int milliseconds_left(const Deadline& deadline) {

@@ -166,22 +166,7 @@ std::string explain(const Totals& totals, const Comparison& result, Bounds bound
   return {};
 }
 
-}  // namespace
-
-void require_tolerance(const Tolerance& tolerance) {
-  const auto require = [](const std::optional<double>& bound, const char* name, double lowest, double highest,
-                          const char* expected) {
-    if (!bound || (*bound >= lowest && *bound <= highest)) return;
-    throw Error(ErrorCode::kInvalidArgument,
-                {.what = fmt::format("{} is {}", name, *bound), .where = "the tolerance", .expected = expected});
-  };
-  constexpr double kAny = std::numeric_limits<double>::infinity();
-  require(tolerance.absolute, "--atol", 0, kAny, "0 or more");
-  require(tolerance.relative, "--rtol", 0, kAny, "0 or more");
-  require(tolerance.cosine, "--cosine", -1, 1, "a cosine, from -1 to 1");
-}
-
-Comparison compare(const Array& actual, const Array& expected, const Tolerance& tolerance, bool any_type) {
+Comparison compare_arrays(const Array& actual, const Array& expected, const Tolerance& tolerance, bool cast) {
   Comparison result;
   if (actual.dims != expected.dims) {
     result.reason = "is " + describe(actual) + ", expected " + describe(expected);
@@ -189,7 +174,7 @@ Comparison compare(const Array& actual, const Array& expected, const Tolerance& 
   }
   const bool both_numbers =
       !actual.is_string() && !expected.is_string() && is_complex(actual.dtype) == is_complex(expected.dtype);
-  if (actual.dtype != expected.dtype && !(any_type && both_numbers)) {
+  if (actual.dtype != expected.dtype && !(cast && both_numbers)) {
     result.reason = "is " + describe(actual) + ", expected " + describe(expected);
     if (both_numbers) result.reason += "; --cast compares them as numbers";
     return result;
@@ -226,4 +211,42 @@ Comparison compare(const Array& actual, const Array& expected, const Tolerance& 
   return result;
 }
 
+void require_bytes(const Array& array) {
+  const int64_t count = array.num_elements();
+  const uint64_t given = array.is_string() ? array.strings.size() : array.bytes.size();
+  const uint64_t needed = array.is_string() ? static_cast<uint64_t>(count) : packed_bytes(array.dtype, count);
+  if (given == needed) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = fmt::format("has {} {}", given, array.is_string() ? "strings" : "bytes"),
+               .where = "an array that is compared, " + describe(array),
+               .expected = fmt::format("{} for its type and dims", needed),
+               .next = "make it with Array::zeros(), and fill it"});
+}
+
+}  // namespace
+
+void require_tolerance(const Tolerance& tolerance) {
+  const auto require = [](const std::optional<double>& bound, const char* name, double lowest, double highest,
+                          const char* expected) {
+    if (!bound || (*bound >= lowest && *bound <= highest)) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("{} is {}", name, *bound), .where = "the tolerance", .expected = expected});
+  };
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  require(tolerance.absolute, "--atol", 0, kAny, "0 or more");
+  require(tolerance.relative, "--rtol", 0, kAny, "0 or more");
+  require(tolerance.cosine, "--cosine", -1, 1, "a cosine, from -1 to 1");
+}
+
 }  // namespace thaw::run
+
+namespace thaw {
+
+Comparison compare(const Array& actual, const Array& expected, const Tolerance& tolerance, bool cast) {
+  run::require_tolerance(tolerance);
+  run::require_bytes(actual);
+  run::require_bytes(expected);
+  return run::compare_arrays(actual, expected, tolerance, cast);
+}
+
+}  // namespace thaw

@@ -6,18 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "thaw/compare.h"
 #include "thaw/run/array.h"
 #include "thaw/verify.h"
 
 namespace thaw::run {
 
+using thaw::compare;
 using thaw::Comparison;
 using thaw::Tolerance;
 
 // Throws thaw::Error for bounds that no comparison can have: negative, NaN, a cosine outside [-1, 1].
 void require_tolerance(const Tolerance& tolerance);
-
-// `any_type` compares numbers of different types; else a differing type is a failure.
-Comparison compare(const Array& actual, const Array& expected, const Tolerance& tolerance, bool any_type = false);
 
 }  // namespace thaw::run

@@ -80,7 +80,7 @@ TEST(Compare, ShapesAndTypesMustBeTheSame) {
   EXPECT_EQ(shapes.reason, "is float32[2,3], expected float32[3,2]");
   const Array half = Array::zeros(DataType::kFloat16, {2, 3});
   EXPECT_FALSE(compare(half, a, {}).agrees);
-  EXPECT_TRUE(compare(half, a, {}, /*any_type=*/true).agrees);
+  EXPECT_TRUE(compare(half, a, {}, /*cast=*/true).agrees);
   EXPECT_FALSE(compare(Array::from_strings({1}, {"a"}), Array::zeros(DataType::kFloat, {1}), {}, true).agrees);
 }
 
@@ -94,6 +94,19 @@ TEST(Compare, StringsAndEmptyArrays) {
       compare(Array::zeros(DataType::kFloat, {0, 3}), Array::zeros(DataType::kFloat, {0, 3}), {});
   EXPECT_TRUE(nothing.agrees);
   EXPECT_EQ(nothing.cosine, 1);
+}
+
+TEST(Compare, RefusesWhatNoComparisonCanHave) {
+  const Array a = Array::zeros(DataType::kFloat, {3});
+  Array cut = a, texts = Array::from_strings({2}, {"a", "b"});
+  cut.bytes.pop_back();
+  texts.strings.pop_back();
+  EXPECT_THROW(compare(cut, a), Error);
+  EXPECT_THROW(compare(a, cut), Error);
+  EXPECT_THROW(compare(texts, texts), Error);
+  EXPECT_THROW(compare(a, a, {.absolute = -1}), Error);
+  EXPECT_THROW(compare(a, a, {.cosine = 1.5}), Error);
+  EXPECT_TRUE(compare(a, a).agrees);
 }
 
 TEST(Compare, TheWorstElementIsNamedByItsIndex) {

@@ -183,6 +183,7 @@ void warm_up_runtime() { environment(); }
 struct OrtSession::Impl {
   std::string where;
   WarningLog log;
+  std::vector<Ort::Value> weights;  // outlive the session
   std::optional<Ort::Session> session;
   std::vector<Port> inputs, outputs;
   std::map<std::string, Ort::Value> carried;  // by the input that it feeds next
@@ -264,7 +265,7 @@ OrtSession::OrtSession(const std::filesystem::path& path, const SessionOptions& 
 }
 
 OrtSession::OrtSession(std::span<const std::byte> model, const std::string& folder, std::string where,
-                       const SessionOptions& options)
+                       const SessionOptions& options, std::span<const ArrayView> weights)
     : impl_(std::make_unique<Impl>()) {
   impl_->where = std::move(where);
   Ort::Env& env = environment();
@@ -273,6 +274,13 @@ OrtSession::OrtSession(std::span<const std::byte> model, const std::string& fold
     if (!folder.empty()) {
       ort_options.AddConfigEntry(kOrtSessionOptionsModelExternalInitializersFileFolderPath, folder.c_str());
     }
+    std::vector<std::string> names;
+    const Ort::MemoryInfo memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeDefault);
+    for (const ArrayView& weight : weights) {
+      names.push_back(weight.name);
+      impl_->weights.push_back(to_ort(weight, memory));
+    }
+    if (!names.empty()) ort_options.AddExternalInitializers(names, impl_->weights);
     impl_->session.emplace(env, model.data(), model.size(), ort_options);
     impl_->read_ports();
   } catch (const Ort::Exception& failure) {

@@ -31,9 +31,10 @@ struct ArrayView {
 class OrtSession {
  public:
   OrtSession(const std::filesystem::path& path, const SessionOptions& options);
-  // A model's wire bytes, which need not outlive the call; `folder` has its external data, `where` is for messages.
+  // A model's wire bytes, which need not outlive the call; `folder` has its external data, `where` is for messages. `weights` are
+  // initializers of the main graph whose external data is not looked for; their bytes must outlive the session.
   OrtSession(std::span<const std::byte> model, const std::string& folder, std::string where,
-             const SessionOptions& options);
+             const SessionOptions& options, std::span<const ArrayView> weights = {});
   ~OrtSession();
   OrtSession(const OrtSession&) = delete;
   OrtSession& operator=(const OrtSession&) = delete;

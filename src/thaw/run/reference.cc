@@ -27,11 +27,11 @@ std::vector<std::string> keys_of(const Arrays& results, const std::string& name)
 
 }  // namespace
 
-Reference::Reference(const std::filesystem::path& path, std::span<const InputSpec> model_inputs,
-                     ReferenceOptions options, const OpenSession& open)
-    : path_(path), options_(std::move(options)) {
+Reference::Reference(ModelSource source, std::span<const InputSpec> model_inputs, ReferenceOptions options,
+                     const OpenSession& open)
+    : source_(std::move(source)), options_(std::move(options)) {
   try {
-    session_.emplace(open ? open(path, options_.session) : Session(path, options_.session));
+    session_.emplace(open ? open(source_, options_.session) : source_.open(options_.session));
   } catch (const Error& error) {
     if (!names_shape_inference(error.what())) throw;
     relax(error.what());
@@ -46,7 +46,7 @@ Reference::Reference(const std::filesystem::path& path, std::span<const InputSpe
       for (const InputSpec& input : model_inputs) names += (names.empty() ? "'" : ", '") + input.name + "'";
       throw Error(ErrorCode::kInvalidArgument,
                   {.what = "the reference's input '" + port.name + "' is not an input of the model",
-                   .where = path.string(),
+                   .where = source_.path().string(),
                    .expected = "one of " + (names.empty() ? "none" : names),
                    .next = "say which it is with --map MODEL_NAME=" + port.name});
     }
@@ -56,7 +56,7 @@ Reference::Reference(const std::filesystem::path& path, std::span<const InputSpe
       throw Error(ErrorCode::kInvalidArgument,
                   {.what = "input '" + input->name + "' is " + std::string(ir::name_of(input->dtype)) +
                            " in the model and " + std::string(ir::name_of(port.dtype)) + " in the reference",
-                   .where = path.string(),
+                   .where = source_.path().string(),
                    .expected = "one element type",
                    .next = "pass --cast to convert the feeds"});
     }
@@ -74,11 +74,11 @@ void Reference::find_batch(std::span<const InputSpec> model_inputs) {
     if (dim::same(input.dims->front(), batch)) batched_.insert(input.name);
   }
   if (batched_.empty()) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        {.what = "no input has an axis 0 to cut into samples", .where = path_.string(), .expected = "a batched model"});
+    throw Error(ErrorCode::kInvalidArgument, {.what = "no input has an axis 0 to cut into samples",
+                                              .where = source_.path().string(),
+                                              .expected = "a batched model"});
   }
-  const auto declared = ir::load(path_);
+  const auto declared = source_.read();
   for (const InputSpec& input : model_inputs) {
     if (!batched_.contains(input.name)) continue;
     const ir::Value* value = declared->graph->find(name_of(input.name));
@@ -112,7 +112,7 @@ void Reference::equalize(Arrays& feeds) const {
 }
 
 void Reference::relax(const std::string& reason) {
-  const auto model = ir::load(path_);
+  const auto model = source_.read();
   drop_declared_sizes(*model);
   session_.emplace(*model, options_.session);
   relaxed_ = true;
@@ -158,14 +158,15 @@ Arrays Reference::run_rows(const Arrays& feeds, std::span<const std::string> out
       throw Error(ErrorCode::kInvalidArgument,
                   {.what = "input '" + name + "' has " + std::to_string(feed->second.dims[0]) + " rows, another has " +
                            std::to_string(batch),
-                   .where = path_.string(),
+                   .where = source_.path().string(),
                    .expected = "one batch"});
     }
     batch = feed->second.dims[0];
   }
   if (batch < 1)
-    throw Error(ErrorCode::kInvalidArgument,
-                {.what = "there is no sample to run", .where = path_.string(), .expected = "a batch of 1 or more"});
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        {.what = "there is no sample to run", .where = source_.path().string(), .expected = "a batch of 1 or more"});
   std::map<std::string, std::vector<Array>> collected;
   for (int64_t sample = 0; sample < batch; ++sample) {
     Arrays one;

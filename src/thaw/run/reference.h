@@ -1,7 +1,6 @@
 // The model that another is compared with, run on the other's feeds.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "thaw/run/feeds.h"
+#include "thaw/run/model_source.h"
 #include "thaw/run/session.h"
 #include "thaw/verify.h"
 
@@ -18,13 +18,13 @@ namespace thaw::run {
 
 using thaw::ReferenceOptions;
 
-using OpenSession = std::function<Session(const std::filesystem::path&, const SessionOptions&)>;
+using OpenSession = std::function<Session(const ModelSource&, const SessionOptions&)>;
 
 class Reference {
  public:
   // Loads the reference and matches its inputs with the model's. Throws thaw::Error for an input of the reference that
   // the model has not, or has with another element type (unless `cast`).
-  Reference(const std::filesystem::path& path, std::span<const InputSpec> model_inputs, ReferenceOptions options,
+  Reference(ModelSource source, std::span<const InputSpec> model_inputs, ReferenceOptions options,
             const OpenSession& open = {});
 
   // The reference's name of one of the model's.
@@ -49,7 +49,7 @@ class Reference {
   void relax(const std::string& reason);
   void find_batch(std::span<const InputSpec> model_inputs);
 
-  std::filesystem::path path_;
+  ModelSource source_;
   ReferenceOptions options_;
   std::map<std::string, ir::DataType> wanted_types_;  // by the model's name, of inputs that the reference takes
   std::set<std::string> batched_;                     // inputs that are cut into rows

@@ -1,6 +1,8 @@
 #include "thaw/run/session.h"
 
 #include <atomic>
+#include <cstring>
+#include <optional>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -180,6 +182,29 @@ class WithLimits {
  private:
   Limits before_;
 };
+
+TEST(Session, ALargeModelFromMemoryIsLoadedAgainWhereItsProcessEnded) {
+  const ModelFolder folder;
+  std::optional<Session> large;
+  {
+    const auto model = ir::load(folder.write_model(
+        "add", "g (float[n] x) => (float[n] y) <float[1] w = {1}> { most = ReduceMax(w) y = Add(x, most) }"));
+    const auto filled = [](const std::string& name, int64_t count, float last) {
+      std::vector<std::byte> bytes(static_cast<size_t>(count) * 4);
+      std::memcpy(&bytes[bytes.size() - 4], &last, 4);
+      return ir::Tensor::from_bytes(name, DataType::kFloat, {count}, std::move(bytes));
+    };
+    model->graph->replace_initializer(model->graph->find("w"), filled("w", int64_t{70} << 20, 1));
+    model->graph->add_initializer(filled("read by nothing", int64_t{1} << 20, 2));
+    large.emplace(*model);
+  }
+  Session endless(folder.write_model("endless", kEndless));
+  {
+    const WithLimits limits({.timeout = 1});
+    EXPECT_THROW(endless.run({{"x", floats_of({1}, {1})}}), RunTimedOut);
+  }
+  EXPECT_EQ(large->run({{"x", floats_of({2}, {1, 2})}}).at("y"), floats_of({2}, {2, 3}));
+}
 
 TEST(Session, ARunThatTakesTooLongIsStoppedAndOthersGoOn) {
   const ModelFolder folder;

@@ -61,8 +61,7 @@ Verifier::Verifier(const VerifyOptions& options, const VerifiedModel& model, con
       inputs_(model.inputs),
       scope_(scope),
       conditions_(model.conditions),
-      session_(model.open ? model.open(options.model, options.how.session)
-                          : Session(options.model, options.how.session)) {
+      session_(model.open ? model.open(model.source, options.how.session) : model.source.open(options.how.session)) {
   require_tolerance(options.tolerance);
   if (!options.sweep.empty()) sweep_ = dim::parse_range_spec(options.sweep);
   for (const InputSpec& input : inputs_) input_names_.push_back(input.name);
@@ -83,13 +82,12 @@ Verifier::Verifier(const VerifyOptions& options, const VerifiedModel& model, con
 }
 
 VerifyReport Verifier::run() {
-  std::error_code failed;
-  if (std::filesystem::is_directory(options_.reference, failed)) {
-    run_against_folder();
+  if (model_.reference) {
+    run_against_model();
   } else if (options_.reference.extension() == ".npz") {
     run_against_file(options_.reference, {});
   } else {
-    run_against_model();
+    run_against_folder();
   }
   for (std::string& warning : session_.take_warnings()) add_once(report_.warnings, std::move(warning));
   return std::move(report_);

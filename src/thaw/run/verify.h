@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "thaw/dim/text/range_spec.h"
 #include "thaw/run/compare.h"
 #include "thaw/run/feeds.h"
+#include "thaw/run/model_source.h"
 #include "thaw/run/reference.h"
 #include "thaw/run/run_cost.h"
 #include "thaw/run/session.h"
@@ -29,8 +31,10 @@ using thaw::VerifyOptions;
 using thaw::VerifyReport;
 using thaw::VerifyStatus;
 
-// What is known of the model under test, beside its file.
+// What is known of the model under test, and where it and its reference are.
 struct VerifiedModel {
+  ModelSource source;
+  std::optional<ModelSource> reference;   // nullopt: VerifyOptions::reference holds inputs and outputs
   std::vector<InputSpec> inputs;          // with dims in the scope
   std::vector<SizeCondition> conditions;  // what it demands of its sizes
   RunCost cost;                           // of it and its reference

@@ -19,7 +19,7 @@ bool has_elements(const PointResult& result) {
 }  // namespace
 
 void Verifier::run_against_model() {
-  reference_.emplace(options_.reference, inputs_, options_.how, model_.open);
+  reference_.emplace(*model_.reference, inputs_, options_.how, model_.open);
   choose_outputs([&](const std::string& name) { return reference_->has_output(name); }, reference_->output_names());
   std::vector<CaseFile> files;
   std::vector<std::string> cases;
@@ -94,7 +94,7 @@ PointResult Verifier::run_with_defaults(const Feeder& feeder, const Point& point
 // The sizes that the reference declares as numbers where the model has symbols: a model that was freed and the one that
 // it was made of have those in common.
 Point Verifier::sizes_of_reference() const {
-  const std::unique_ptr<ir::Model> reference = ir::load(options_.reference);
+  const std::unique_ptr<ir::Model> reference = model_.reference->read();
   Point point;
   for (const InputSpec& input : inputs_) {
     const ir::Value* declared = reference->graph->find(reference_->name_of(input.name));

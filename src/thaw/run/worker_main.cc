@@ -41,6 +41,7 @@ constexpr rlim_t kMostOpenFiles = 4096;              // a few for each thread of
 constexpr int kMostOfHeap = 32 << 20;                // the largest chunk that is taken from it: glibc's own limit
 
 struct LoadedModel {
+  SharedView weights;  // which the session reads as long as it lives
   std::unique_ptr<OrtSession> session;
   uint64_t unused = 0;  // bytes that it maps or reserves without taking them
 };
@@ -116,11 +117,12 @@ class Service {
   }
 
   Answer load(Message& message) {
-    const LoadRequest request = decode_load(message.body);
+    const auto loaded = std::make_shared<LoadedModel>();
+    if (message.files.size() > 1) loaded->weights = SharedView(std::move(message.files[1]));
+    const LoadRequest request = decode_load(message.body, loaded->weights.bytes());
     worker_.limit.set(request.max_memory);
     const uint64_t threads = request.options.threads > 0 ? static_cast<uint64_t>(request.options.threads)
                                                          : std::thread::hardware_concurrency();
-    const auto loaded = std::make_shared<LoadedModel>();
     loaded->unused = request.data + threads * thread_stack_bytes();
     worker_.limit.add_unused(loaded->unused);
     try {
@@ -132,7 +134,7 @@ class Service {
         const SharedView model(std::move(message.files.front()));
         if (request.bytes > model.bytes().size()) throw BadMessage("a model is larger than its memory");
         loaded->session = std::make_unique<OrtSession>(model.bytes().first(request.bytes), request.folder,
-                                                       request.where, request.options);
+                                                       request.where, request.options, request.weights);
       }
     } catch (...) {
       worker_.limit.remove_unused(loaded->unused);

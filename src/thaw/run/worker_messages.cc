@@ -112,10 +112,11 @@ std::string encode(const LoadRequest& request) {
   writer.put<uint8_t>(request.options.memory_pattern);
   writer.put<uint8_t>(request.options.memory_arena);
   writer.put<uint8_t>(request.options.spinning);
+  write_arrays(writer, request.weights);
   return writer.take();
 }
 
-LoadRequest decode_load(std::string_view body) {
+LoadRequest decode_load(std::string_view body, std::span<const std::byte> memory) {
   MessageReader reader(body);
   LoadRequest request;
   request.session = reader.take<uint64_t>();
@@ -130,6 +131,7 @@ LoadRequest decode_load(std::string_view body) {
   request.options.memory_pattern = reader.flag();
   request.options.memory_arena = reader.flag();
   request.options.spinning = reader.flag();
+  request.weights = read_arrays(reader, memory);
   reader.end();
   return request;
 }

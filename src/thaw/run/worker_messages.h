@@ -26,9 +26,10 @@ struct LoadRequest {
   std::string where;        // for messages
   uint64_t data = 0;        // bytes of external data: mapped, not taken
   SessionOptions options;
+  std::vector<ArrayView> weights = {};  // of a model in shared memory: those that lie in a memory of their own
 };
 std::string encode(const LoadRequest& request);
-LoadRequest decode_load(std::string_view body);
+LoadRequest decode_load(std::string_view body, std::span<const std::byte> memory);
 
 struct Ports {
   std::vector<Port> inputs, outputs;

@@ -67,6 +67,21 @@ TEST(WorkerMessages, AnythingElseIsAnError) {
   }
 }
 
+TEST(WorkerMessages, WeightsLieInTheirOwnMemory) {
+  const std::vector<std::byte> memory = memory_of(256);
+  LoadRequest sent{.session = 3, .bytes = 5, .where = "m"};
+  sent.options.threads = 2;
+  sent.weights.push_back({"w", ir::DataType::kFloat, {2, 3}, std::span(memory).first(24), {}});
+  sent.weights.push_back({"v", ir::DataType::kFloat16, {4}, std::span(memory).first(8), {}});
+  const LoadRequest got = decode_load(encode(sent), memory);
+  EXPECT_EQ(got.where, "m");
+  EXPECT_EQ(got.options.threads, 2);
+  ASSERT_EQ(got.weights.size(), 2U);
+  EXPECT_EQ(got.weights[0].bytes.data(), memory.data());
+  EXPECT_EQ(got.weights[1].bytes.data(), memory.data() + 64);
+  EXPECT_THROW(decode_load(encode(sent), std::span(memory).first(70)), BadMessage);
+}
+
 TEST(WorkerMessages, TextsAndTokenIdsTravel) {
   const std::string body = encode(TokenizeRequest{.max_memory = 7,
                                                   .work = TokenizerWork::kDecode,

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "thaw/core/error.h"
+#include "thaw/ir/wire/apart.h"
 #include "thaw/ir/wire/data_folder.h"
 #include "thaw/limits.h"
 #include "thaw/run/message.h"
@@ -23,6 +24,7 @@ namespace thaw::run {
 namespace {
 
 constexpr uint64_t kKeptModel = uint64_t{256} << 20;  // of a model that may have to be loaded again
+constexpr uint64_t kLeastApart = uint64_t{1} << 20;   // of a weight that is not among its bytes
 constexpr auto kMostToClose = std::chrono::seconds(10);
 constexpr size_t kMostWarnings = 32;
 constexpr int kMostTries = 3;  // where the worker ended for another's sake
@@ -70,6 +72,28 @@ std::string name_of_signal(int signal) {
   return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal);
 }
 
+// Weights that go apart from a large model's bytes: where they lie ONNX Runtime reads them, without a copy, and no message of
+// protobuf has 2 GiB. Of types that its interface has known since version 1.21.
+std::vector<const ir::Tensor*> tensors_apart(const ir::Model& model) {
+  std::vector<const ir::Tensor*> found;
+  uint64_t bytes = 0;
+  for (const ir::Value* value : model.graph->initializers()) {
+    // ONNX Runtime drops what no node reads before it asks for it.
+    if (value->is_input() || value->is_output() || !value->is_used()) continue;
+    const ir::Tensor& tensor = *value->initializer();
+    const bool has_bytes =
+        tensor.storage() == ir::Tensor::Storage::kRaw || tensor.storage() == ir::Tensor::Storage::kMade;
+    const bool is_number = ir::is_floating(tensor.data_type) || ir::is_integer(tensor.data_type);
+    const bool is_plain =
+        is_number && ir::bits_of(tensor.data_type) >= 8 && tensor.data_type <= ir::DataType::kFloat8E5M2FNUZ;
+    if (!has_bytes || !is_plain || tensor.num_bytes() < kLeastApart) continue;
+    found.push_back(&tensor);
+    bytes += tensor.num_bytes();
+  }
+  if (bytes <= kKeptModel) found.clear();
+  return found;
+}
+
 std::vector<ArrayView> views_of(const Arrays& arrays) {
   std::vector<ArrayView> views;
   for (const auto& [name, array] : arrays) views.push_back({name, array.dtype, array.dims, array.bytes, array.strings});
@@ -104,6 +128,32 @@ WorkerSession::WorkerSession(const ir::Model& model, const SessionOptions& optio
   request_.folder = ir::data_folder_of(model).string();
   hand_over_data(model, request_.folder);
   request_.options = options;
+  share(model);
+  slot();
+  if (model_.size() + weights_.size() <= kKeptModel) return;
+  drop_shared();
+  again_ = ir::clone(model);
+}
+
+void WorkerSession::drop_shared() {
+  model_ = {};
+  weights_ = {};
+  request_.weights.clear();
+}
+
+void WorkerSession::share(const ir::Model& model) {
+  const std::vector<const ir::Tensor*> apart = tensors_apart(model);
+  for (const ir::Tensor* tensor : apart)
+    request_.weights.push_back({tensor->name, tensor->data_type, tensor->dims, tensor->bytes(), {}});
+  if (!apart.empty()) {
+    weights_ = SharedFile(shared_bytes(request_.weights));
+    write_shared(request_.weights, weights_);
+    const std::string rest = ir::serialize_without(model, apart);
+    request_.bytes = rest.size();
+    model_ = SharedFile(rest.size());
+    model_.write(0, std::as_bytes(std::span(rest)));
+    return;
+  }
   uint64_t written = 0;
   ir::serialize(
       model,
@@ -115,8 +165,6 @@ WorkerSession::WorkerSession(const ir::Model& model, const SessionOptions& optio
         model_.write(written, std::as_bytes(std::span(bytes)));
         written += bytes.size();
       });
-  slot();
-  if (model_.size() > kKeptModel) model_ = {};
 }
 
 void WorkerSession::hand_over_data(const ir::Model& model, const std::filesystem::path& folder) {
@@ -149,8 +197,7 @@ void WorkerSession::close(Slot& slot) {
 
 void WorkerSession::close_after_failure(const Slot& failed) {
   const std::lock_guard lock(mutex_);
-  const bool can_reload = !request_.path.empty() || model_.size() != 0;
-  if (can_reload && slot_.worker == failed.worker && slot_.id == failed.id) close(slot_);
+  if (slot_.worker == failed.worker && slot_.id == failed.id) close(slot_);
 }
 
 WorkerSession::Slot WorkerSession::slot() {
@@ -173,21 +220,17 @@ WorkerSession::Slot WorkerSession::slot() {
 }
 
 void WorkerSession::load(Slot& slot) {
-  if (request_.path.empty() && model_.size() == 0) {
-    throw Error(ErrorCode::kRuntimeFailed, {.what = "the process that held the model has ended",
-                                            .where = request_.where,
-                                            .expected = "a session whose process lives",
-                                            .next = "make a new session"});
-  }
+  if (again_) share(*again_);
   LoadRequest request = request_;
   request.session = slot.id;
   request.max_memory = memory_of_request();
   std::unique_ptr<Worker::Line> line = slot.worker->take_line();
-  const std::array<int, 1> files{model_.fd()};
-  const Message answer =
-      slot.worker->ask(*line, MessageKind::kLoad, encode(request),
-                       std::span(files).first(request_.path.empty() ? 1 : 0), deadline_of_request(), files_);
+  const std::array<int, 2> files{model_.fd(), weights_.fd()};
+  const size_t sent = !request_.path.empty() ? 0 : request_.weights.empty() ? 1 : 2;
+  const Message answer = slot.worker->ask(*line, MessageKind::kLoad, encode(request), std::span(files).first(sent),
+                                          deadline_of_request(), files_);
   slot.worker->give_back(std::move(line));
+  if (again_) drop_shared();
   if (answer.kind == MessageKind::kFailed) throw error_of(answer);
   Ports ports = decoded(request_.where, [&] { return decode_ports(answer.body); });
   keep_warnings(std::move(ports.warnings));

@@ -38,6 +38,8 @@ class WorkerSession {
   // Loads the model where the worker that has it is gone.
   Slot slot();
   void load(Slot& slot);
+  void share(const ir::Model& model);
+  void drop_shared();
   void hand_over_data(const ir::Model& model, const std::filesystem::path& folder);
   static void close(Slot& slot);
   void close_after_failure(const Slot& failed);
@@ -49,7 +51,9 @@ class WorkerSession {
 
   LoadRequest request_;
   HandedFiles files_;
-  SharedFile model_;  // of a model in memory, until it is loaded; kept where it is small
+  // Of a model in memory its bytes, and those of weights that go apart, until it is loaded; kept where they are few.
+  SharedFile model_, weights_;
+  std::unique_ptr<ir::Model> again_;  // else what they are made of once more, should its worker end; weights are shared
   std::mutex mutex_;
   Slot slot_;                          // guarded by mutex_
   std::vector<std::string> warnings_;  // guarded by mutex_

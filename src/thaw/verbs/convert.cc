@@ -12,6 +12,7 @@
 #include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/core/read_files.h"
+#include "thaw/defaults.h"
 #include "thaw/quant/half/widened.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/quant/precisions.h"
@@ -94,6 +95,17 @@ Conversion convert_checked(const ir::Model& original, const ConvertOptions& opti
 }  // namespace
 
 void read_plan(const std::filesystem::path& path, ConvertOptions& options) { quantizing::read_plan(path, options); }
+
+// What samples show of inputs is worth most where codes are few (docs/internals/how-convert-works.md has the figures).
+BlockMethod default_method(NumberFormat to, bool has_samples, bool real_zeros) {
+  const bool has_few = to == NumberFormat::kInt4 || to == NumberFormat::kInt3 || to == NumberFormat::kInt2;
+  return has_few && has_samples && !real_zeros ? BlockMethod::kGptq : BlockMethod::kSearch;
+}
+
+// What was said to be portable has no operators but ONNX's.
+BlockForm default_form(std::optional<OptimizeTarget> target) {
+  return target == OptimizeTarget::kPortable ? BlockForm::kQdq : BlockForm::kMatMulNBits;
+}
 
 ConvertReport convert(Model& model, const ConvertOptions& options, const Output& output) {
   if (!options.preprocessing.empty() && options.data.empty() && options.held_out.empty())

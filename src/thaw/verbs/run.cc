@@ -12,11 +12,14 @@
 #include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/dim/text/range_spec.h"
+#include "thaw/in_memory.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/run/chosen_sizes.h"
+#include "thaw/run/model_source.h"
 #include "thaw/run/npz.h"
 #include "thaw/run/session.h"
 #include "thaw/run/sweep.h"
+#include "thaw/verbs/access.h"
 #include "thaw/verbs/failure_hint.h"
 #include "thaw/verbs/feeds.h"
 
@@ -41,8 +44,8 @@ struct KnownModel {
   run::RunCost cost;
 };
 
-KnownModel look_at(const RunOptions& options, dim::Scope& scope) {
-  const auto model = ir::load(options.model);
+KnownModel look_at(const run::ModelSource& source, const RunOptions& options, dim::Scope& scope) {
+  const auto model = source.read();
   ops::require_arity(*model);
   if (!options.output.empty()) ir::require_output(*model, options.output);
   run::prepare_sessions();
@@ -93,8 +96,8 @@ void run_once(const RunOptions& options, run::Session& session, RunReport& repor
 }
 
 // At sizes that nobody gave: the first that it runs at, chosen as `thaw verify` chooses them; the model's own at last.
-void run_at_chosen_sizes(const RunOptions& options, run::ChosenSizes& choice, const run::Feeder& feeder,
-                         const dim::Scope& scope, run::Session& session, RunReport& report) {
+void run_at_chosen_sizes(const run::ModelSource& source, const RunOptions& options, run::ChosenSizes& choice,
+                         const run::Feeder& feeder, const dim::Scope& scope, run::Session& session, RunReport& report) {
   std::optional<Error> last;
   const auto runs_at = [&](const run::Point& point) {
     try {
@@ -114,7 +117,7 @@ void run_at_chosen_sizes(const RunOptions& options, run::ChosenSizes& choice, co
     if (runs_at(*point)) return;
     choice.tell(false);
   }
-  const NamedSizes own = confirm::own_input_sizes(*ir::load(options.model), feeder.inputs(), scope);
+  const NamedSizes own = confirm::own_input_sizes(*source.read(), feeder.inputs(), scope);
   const auto known = own.empty() ? std::nullopt : choice.with({own});
   if (known && runs_at(*known)) return;
   if (!last)
@@ -149,14 +152,12 @@ void write_outputs(const std::filesystem::path& path, const Arrays& results) {
                                             .expected = "a name that ends in .npz, or .npy for one output"});
 }
 
-}  // namespace
-
-RunReport run_model(const RunOptions& options) {
+RunReport run_source(const run::ModelSource& source, const RunOptions& options) {
   const CallClock clock;
   RunReport report;
   report.model = options.model.string();
   dim::Scope scope;
-  auto [known, cost] = look_at(options, scope);
+  auto [known, cost] = look_at(source, options, scope);
   const run::SizeConditions conditions(known.conditions);
   const run::Feeder feeder = feeder_of(options, std::move(known.inputs), scope);
   const run::Point point = feeder.canonical(point_of(options));
@@ -167,11 +168,11 @@ RunReport run_model(const RunOptions& options) {
   if (free.empty()) report.inputs = feeder.make(choice ? choice->with({}).value_or(point) : point);
   std::optional<run::Session> opened;
   try {
-    run::Session& session = opened.emplace(options.model, options.session);
+    run::Session& session = opened.emplace(source.open(options.session));
     if (free.empty())
       run_once(options, session, report);
     else
-      run_at_chosen_sizes(options, *choice, feeder, scope, session, report);
+      run_at_chosen_sizes(source, options, *choice, feeder, scope, session, report);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kRuntimeFailed) throw;
     throw verbs::with_rule(error, options.model.string());
@@ -181,6 +182,17 @@ RunReport run_model(const RunOptions& options) {
   if (!options.output.empty()) write_outputs(options.output, report.outputs);
   report.output = options.output.string();
   return report;
+}
+
+}  // namespace
+
+RunReport run_model(const RunOptions& options) { return run_source(options.model, options); }
+
+RunReport run_model(const Model& model, const RunOptions& given) {
+  const run::ModelSource source(ModelAccess::of(model));
+  RunOptions options = given;
+  options.model = source.path();
+  return run_source(source, options);
 }
 
 }  // namespace thaw

@@ -13,6 +13,7 @@
 #include "thaw/ops/target/target.h"
 #include "thaw/rewrite/rename_sizes.h"
 #include "thaw/run/input_text.h"
+#include "thaw/texts.h"
 
 namespace thaw::verbs {
 namespace {
@@ -185,3 +186,16 @@ std::vector<std::string> target_names() {
 }
 
 }  // namespace thaw::verbs
+
+namespace thaw {
+
+NamedSizes parse_sizes(const std::string& text) { return verbs::parse_sizes(text, "sizes"); }
+std::vector<NamedSizes> parse_points(const std::string& text) {
+  return verbs::parse_points(std::span(&text, text.empty() ? 0 : 1), "sizes");
+}
+void set_sizes(const std::string& text, VerifyOptions& options) {
+  verbs::add_sizes(std::span(&text, text.empty() ? 0 : 1), options);
+}
+AddedInput parse_added_input(const std::string& text) { return verbs::parse_added_input(text); }
+
+}  // namespace thaw

@@ -7,9 +7,12 @@
 #include "thaw/confirm/own_sizes.h"
 #include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
+#include "thaw/in_memory.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/same_noise.h"
 #include "thaw/run/input_text.h"
+#include "thaw/run/model_source.h"
+#include "thaw/verbs/access.h"
 #include "thaw/verbs/failure_hint.h"
 #include "thaw/verbs/feeds.h"
 
@@ -18,8 +21,17 @@ namespace {
 
 constexpr std::string_view kSameNoise = "random operators got the same numbers on both sides, matched by position";
 
-run::Session open_with_same_noise(const std::filesystem::path& path, const SessionOptions& how) {
-  return run::Session(*rewrite::with_same_noise(*ir::load(path)), how);
+run::Session open_with_same_noise(const run::ModelSource& source, const SessionOptions& how) {
+  return run::Session(*rewrite::with_same_noise(*source.read()), how);
+}
+
+// The reference where it is a model; none where it is a file or a folder of inputs and outputs.
+std::optional<run::ModelSource> reference_of(const VerifyOptions& options, const Model* in_memory) {
+  if (in_memory) return run::ModelSource(ModelAccess::of(*in_memory));
+  std::error_code failed;
+  if (options.reference.extension() == ".npz" || std::filesystem::is_directory(options.reference, failed))
+    return std::nullopt;
+  return run::ModelSource(options.reference);
 }
 
 // Files with a name become arrays, the others hold inputs by cases.
@@ -32,16 +44,12 @@ VerifyOptions with_files(const VerifyOptions& options, const std::vector<run::In
   return read;
 }
 
-VerifyReport verify_against(const VerifyOptions& options) {
+VerifyReport verify_against(const VerifyOptions& options, run::VerifiedModel model) {
   dim::Scope scope;
-  run::VerifiedModel model;
   {
-    const auto loaded = ir::load(options.model);  // its mapping is not needed while ONNX Runtime runs
+    const auto loaded = model.source.read();  // its mapping is not needed while ONNX Runtime runs
     ops::require_arity(*loaded);
-    std::error_code failed;
-    const bool is_model =
-        options.reference.extension() != ".npz" && !std::filesystem::is_directory(options.reference, failed);
-    const std::unique_ptr<ir::Model> reference = is_model ? ir::load(options.reference) : nullptr;
+    const std::unique_ptr<ir::Model> reference = model.reference ? model.reference->read() : nullptr;
     if (reference) ops::require_arity(*reference);
     run::prepare_sessions();
     confirm::ModelInputs known = confirm::look_at_inputs(*loaded, scope);
@@ -52,7 +60,7 @@ VerifyReport verify_against(const VerifyOptions& options) {
     if (reference && (rewrite::draws_numbers(*loaded) || rewrite::draws_numbers(*reference)))
       model.open = open_with_same_noise;
   }
-  model.frozen_sizes = [&] { return confirm::own_input_sizes(*ir::load(options.model), model.inputs, scope); };
+  model.frozen_sizes = [&] { return confirm::own_input_sizes(*model.source.read(), model.inputs, scope); };
   VerifyReport report = run::verify(with_files(options, model.inputs), model, scope);
   report.model = options.model.string();
   report.reference = options.reference.string();
@@ -62,10 +70,17 @@ VerifyReport verify_against(const VerifyOptions& options) {
 
 }  // namespace
 
-VerifyReport verify(const VerifyOptions& options) {
+VerifyReport verify(const VerifyOptions& options) { return verify(options, nullptr, nullptr); }
+
+VerifyReport verify(const VerifyOptions& given, const Model* model, const Model* reference) {
   const CallClock clock;
+  VerifyOptions options = given;
+  run::VerifiedModel verified{.source = model ? run::ModelSource(ModelAccess::of(*model)) : options.model,
+                              .reference = reference_of(options, reference)};
+  options.model = verified.source.path();
+  if (verified.reference) options.reference = verified.reference->path();
   try {
-    return verify_against(options);
+    return verify_against(options, std::move(verified));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kRuntimeFailed || !error.parts().next.empty()) throw;
     throw verbs::with_rule(error, options.model.string());

@@ -18,6 +18,7 @@
 #include "thaw/core/scratch_folder.h"
 #include "thaw/ir/graph/graph_storage.h"
 #include "thaw/ir/graph/model.h"
+#include "thaw/ir/wire/apart.h"
 #include "thaw/ir/wire/data_files.h"
 #include "thaw/ir/wire/leftovers.h"
 #include "thaw/ir/wire/names_data.h"
@@ -80,6 +81,16 @@ std::string serialize(const Model& model, const TensorPlan& plan) {
 }
 
 std::string serialize(const Model& model) { return serialize(model, TensorPlan()); }
+
+std::string location_apart(size_t position) { return fmt::format("apart/{}", position); }
+
+std::string serialize_without(const Model& model, std::span<const Tensor* const> apart) {
+  TensorPlan plan;
+  for (size_t i = 0; i < apart.size(); ++i)
+    plan.external.try_emplace(apart[i],
+                              ExternalLocation{.location = location_apart(i), .length = apart[i]->num_bytes()});
+  return serialize(model, plan);
+}
 
 void serialize(const Model& model, const BeginBytes& begin, const PassBytes& pass_on) {
   pass(model, TensorPlan(), begin, pass_on);
