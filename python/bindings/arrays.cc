@@ -23,6 +23,14 @@ nb::object to_numpy(Array&& array) {
   return helper("from_bytes")(raw, std::string(dtype), dims);
 }
 
+nb::object to_numpy(const WeightBytes& weight) {
+  auto kept = std::make_unique<std::shared_ptr<const void>>(weight.owner);
+  const nb::capsule owner(kept.release(),
+                          [](void* held) noexcept { delete static_cast<std::shared_ptr<const void>*>(held); });
+  const nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>> raw(weight.bytes.data(), {weight.bytes.size()}, owner);
+  return helper("from_bytes")(raw, std::string(name_of(weight.dtype)), nb::tuple(nb::cast(weight.dims)));
+}
+
 Array from_python(nb::handle object) {
   const auto [dtype, dims, content] =
       nb::cast<std::tuple<std::string, std::vector<int64_t>, nb::object>>(helper("to_parts")(object));
@@ -47,6 +55,10 @@ std::optional<std::vector<std::optional<Size>>> to_sizes(const std::optional<std
 
 nb::str to_repr(nb::handle object) {
   return nb::str(nb::module_::import_("onnx_thaw._notebook").attr("text_of")(object));
+}
+
+nb::object to_table(nb::handle report, const char* list) {
+  return nb::module_::import_("onnx_thaw._tables").attr("list_of")(report, list);
 }
 
 nb::object to_notebook(const std::string& page) {

@@ -21,6 +21,7 @@
 
 #include "thaw/array.h"
 #include "thaw/dims.h"
+#include "thaw/in_memory.h"
 
 namespace thaw::python {
 
@@ -28,6 +29,8 @@ namespace nb = nanobind;
 
 // A NumPy array of the elements, without a copy where each has bytes of its own. Takes the array's memory.
 nb::object to_numpy(Array&& array);
+// A read-only array on the bytes of a weight, which it keeps alive.
+nb::object to_numpy(const WeightBytes& weight);
 
 // The elements of what NumPy makes an array of, or of what has __dlpack__: copied once. Throws a Python exception for other objects.
 Array from_python(nb::handle object);
@@ -37,6 +40,9 @@ std::optional<std::vector<std::optional<Size>>> to_sizes(const std::optional<std
 
 // "Finding(code='THAW003', …)": of the fields that the class lists.
 nb::str to_repr(nb::handle object);
+
+// One of its lists as a pandas.DataFrame.
+nb::object to_table(nb::handle report, const char* list);
 
 // A page in a notebook: a frame of its own, so that its style stays inside.
 nb::object to_notebook(const std::string& page);

@@ -18,9 +18,16 @@ LEFT_OUT = {"Array", "Model", "Session", "Error", "ErrorParts", "DiffPairs", "Ch
 # Results of functions that change a model: the Python class has the changed model too.
 RESULTS = {"FixReport": "FixResult", "FixReferenceReport": "FixReferenceResult", "BatchReport": "BatchResult",
            "OptimizeReport": "OptimizeResult", "ConvertReport": "ConvertResult", "PinReport": "PinResult",
-           "LiftReport": "LiftResult", "Annotation": "AnnotateResult"}
+           "Annotation": "AnnotateResult"}
+# The list that a report is about, for `to_pandas`: the first of these that it has.
+MAIN = ("findings", "points", "comparisons", "units", "parts", "tensors", "changed", "lifted", "ports", "nodes", "files", "reports")
+# What TextOptions has that a report's text depends on, beside `all`.
+EXPLAINED = {"OptimizeReport"}
 # Beyond the fields.
-EXTRA = {"TensorInfo": """      .def_prop_ro("sizes", [](const TensorInfo& self) { return to_sizes(self.dims); },
+EXTRA = {"CheckReport": """      .def("to_sarif", [](const CheckReport& self) { return to_sarif(self); }, "A SARIF 2.1.0 log.")
+      .def("to_github", [](const CheckReport& self) { return to_github(self); }, "Annotations for GitHub Actions.")
+      .def("to_gitlab", [](const CheckReport& self) { return to_gitlab(self); }, "A Code Quality report for GitLab.")""",
+         "TensorInfo": """      .def_prop_ro("sizes", [](const TensorInfo& self) { return to_sizes(self.dims); },
                    "The dims as expressions; None for one that is unknown, and for an unknown rank.")"""}
 # A model's path; `model` is the model itself in Python.
 RENAMED = {"model": "model_path"}
@@ -186,6 +193,11 @@ def write_enum(enum):
     return "\n".join(lines) + ";\n"
 
 
+def table_fields(struct):
+    """Names of fields that are lists of structs."""
+    return {each.name for each in struct.fields if re.fullmatch(r"std::vector<[A-Z]\w*>", each.type)}
+
+
 def write_struct(struct, writers, texts_with_options):
     is_option = struct.name.endswith("Options") or struct.name in ("Output", "Tolerance", "ValueRange", "ImageSize", "PlannedNode",
                                                                    "LiftTrace", "InputValues", "RuleChoice", "Limits", "MixedPlan")
@@ -210,15 +222,23 @@ def write_struct(struct, writers, texts_with_options):
     lines.append('      .def("__repr__", [](nb::handle self) { return to_repr(self); })')
     if struct.name in writers["text"]:
         with_options = struct.name in texts_with_options
-        how = "TextOptions{.all = all}" if with_options else ""
-        if with_options:
-            lines.append(f'      .def("to_text", [](const {struct.name}& self, bool all) {{ return to_text(self, {how}); }}, '
-                         f'nb::kw_only(), nb::arg("all") = false, "What the command prints; `all`: every item of long lists.")')
+        if with_options and struct.name in EXPLAINED:
+            lines.append(f'      .def("to_text", [](const {struct.name}& self, bool all, bool explain) {{ '
+                         'return to_text(self, TextOptions{.all = all || explain, .explain = explain}); }, '
+                         'nb::kw_only(), nb::arg("all") = false, nb::arg("explain") = false, "What the command prints; `all`: every '
+                         'item of long lists; `explain`: also why the remaining patterns were not fused.")')
+        elif with_options:
+            lines.append(f'      .def("to_text", [](const {struct.name}& self, bool all) {{ '
+                         'return to_text(self, TextOptions{.all = all}); }, '
+                         'nb::kw_only(), nb::arg("all") = false, "What the command prints; `all`: every item of long lists.")')
         lines.append(f'      .def("__str__", [](const {struct.name}& self) {{ return to_text(self); }})')
     if struct.name in writers["html"]:
         lines.append(f'      .def("to_html", [](const {struct.name}& self) {{ return to_html(self); }}, '
                      f'"The page that the command writes with --report, one file that needs no network.")')
         lines.append(f'      .def("_repr_html_", [](const {struct.name}& self) {{ return to_notebook(to_html(self)); }})')
+    if not is_option and (main_list := next((name for name in MAIN if name in table_fields(struct)), None)):
+        lines.append(f'      .def("to_pandas", [](nb::handle self) {{ return to_table(self, "{main_list}"); }}, '
+                     f'nb::sig("def to_pandas(self) -> typing.Any"), "`{main_list}` as a pandas.DataFrame, a row each.")')
     if struct.name in EXTRA:
         lines.append(EXTRA[struct.name])
     names += [each.name for each in struct.properties]

@@ -1,6 +1,8 @@
 // onnx_thaw._thaw: the library as it is. What users call is in the Python files of the package.
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +24,50 @@ namespace {
 
 using Path = std::filesystem::path;
 using Paths = std::vector<Path>;
+// Bytes of a NumPy array, by the location that the model calls them.
+using Weights =
+    std::vector<std::pair<std::string, nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>>;
+
+// What keeps a Python object alive, from any thread.
+std::shared_ptr<const void> kept_alive(const nb::object& object) {
+  return {object.inc_ref().ptr(), [](void* held) {
+            if (!nb::is_alive()) return;  // the interpreter is gone, and its objects with it
+            const nb::gil_scoped_acquire acquire;
+            Py_DECREF(static_cast<PyObject*>(held));
+          }};
+}
+
+Model parse_weights(const nb::bytes& bytes, const Path& folder, const Weights& weights) {
+  std::vector<WeightBytes> views;
+  for (const auto& [location, array] : weights)
+    views.push_back({.location = location,
+                     .bytes = {reinterpret_cast<const std::byte*>(array.data()), array.size()},
+                     .owner = kept_alive(nb::cast(array))});
+  const std::span given(static_cast<const std::byte*>(bytes.data()), bytes.size());
+  return interruptible([&] { return parse_with_weights(given, folder, views); });
+}
+
+// What `diff` found, with the models: pages show their graphs.
+struct DiffResult : ModelDiff {
+  DiffResult(ModelDiff&& found, Model&& a, Model&& b)
+      : ModelDiff(std::move(found)), left(std::move(a)), right(std::move(b)) {}
+  std::string page() const { return thaw::to_html(*this, left, right); }
+  Model left, right;
+};
+
+// A plan, with the report that it is of: texts name its nodes.
+struct PlanResult : PlanReport {
+  PlanResult(PlanReport&& plan, const SensitivityReport& report) : PlanReport(std::move(plan)), measurements(report) {}
+  SensitivityReport measurements;
+};
+
+// Views of the model's memory, by their location; sub-byte elements unpacked.
+nb::tuple serialize_weights_apart(const Model& model, uint64_t least) {
+  const SerializedApart made = interruptible([&] { return serialize_apart(model, least); });
+  nb::dict weights;
+  for (const WeightBytes& weight : made.weights) weights[nb::cast(weight.location)] = to_numpy(weight);
+  return nb::make_tuple(nb::bytes(made.bytes.data(), made.bytes.size()), weights);
+}
 
 void bind_model_class(nb::module_& m) {
   nb::class_<Model>(
@@ -40,6 +86,8 @@ void bind_model_class(nb::module_& m) {
           },
           nb::arg("bytes"), nb::arg("folder") = Path(),
           "The same from the bytes of a file; `folder`: of external data.")
+      .def_static("parse_with_weights", &parse_weights, nb::arg("bytes"), nb::arg("folder"), nb::arg("weights"),
+                  "The same, with bytes of weights that stay where they are, by the location in external_data.")
       .def_prop_ro("inputs", &Model::inputs, "Inputs as they are declared, with those that have a default.")
       .def_prop_ro("outputs", &Model::outputs, "Outputs as they are declared.")
       .def_prop_ro("path", &Model::path, "The path that it was loaded from; Path('.') for one from memory.")
@@ -69,6 +117,11 @@ void bind_model_class(nb::module_& m) {
             return nb::bytes(bytes.data(), bytes.size());
           },
           "The bytes of the model file. External data stays in its files.")
+      .def(
+          "serialize_apart", &serialize_weights_apart, nb::arg("least"),
+          nb::sig("def serialize_apart(self, least: int) -> tuple[bytes, dict[str, numpy.typing.NDArray[typing.Any]]]"),
+          "The same without weights of `least` bytes or more that are in memory; these as arrays, by the location in "
+          "external_data.")
       .def("rename_sizes", &Model::rename_sizes, nb::arg("names"),
            "Gives sizes of inputs other names, wherever they are declared.")
       .def(
@@ -140,6 +193,12 @@ void bind_session(nb::module_& m) {
             new (self) Session(interruptible([&] { return Session(model, options); }));
           },
           nb::arg("model"), nb::arg("options") = SessionOptions())
+      .def(
+          "__init__",
+          [](Session* self, const Path& path, const SessionOptions& options) {
+            new (self) Session(interruptible([&] { return Session(path, options); }));
+          },
+          nb::arg("path"), nb::arg("options") = SessionOptions())
       .def_prop_ro("inputs", &Session::inputs)
       .def_prop_ro("outputs", &Session::outputs)
       .def(
@@ -206,22 +265,19 @@ void bind_verbs(nb::module_& m) {
   m.def(
       "diff",
       [](const Model& a, const Model& b, const DiffOptions& options) {
-        return interruptible([&] { return diff(a, b, options); });
+        return interruptible([&] {
+          Model left = a.clone(), right = b.clone();  // which the page is of, whatever becomes of these
+          ModelDiff found = diff(left, right, options);
+          return DiffResult{std::move(found), std::move(left), std::move(right)};
+        });
       },
       nb::arg("a"), nb::arg("b"), nb::arg("options"));
-  m.def(
-      "diff_html",
-      [](const ModelDiff& found, const Model& a, const Model& b) {
-        return interruptible([&] { return to_html(found, a, b); });
-      },
-      nb::arg("found"), nb::arg("a"), nb::arg("b"));
   m.def(
       "check",
       [](const Model& model, const CheckOptions& options) {
         return interruptible([&] { return check(model, options); });
       },
       nb::arg("model"), nb::arg("options"));
-  m.def("to_sarif", [](const CheckReport& report) { return to_sarif(report); }, nb::arg("report"));
   m.def("rules", &rules);
   def_on_copy(m, "fix", &fix);
   m.def(
@@ -235,7 +291,15 @@ void bind_verbs(nb::module_& m) {
   m.def("optimize_passes", &optimize_passes);
   def_on_copy(m, "convert", &convert);
   m.def("read_plan", &read_plan, nb::arg("path"), nb::arg("options"));
+  m.def("default_method", &default_method, nb::arg("to"), nb::arg("has_samples"), nb::arg("real_zeros"));
+  m.def("default_form", &default_form, nb::arg("target").none());
   def_on_copy(m, "pin", &pin);
+  m.def(
+      "pin_each",
+      [](const Model& model, const std::vector<PinOptions>& options, const Output& output) {
+        return interruptible([&] { return pin_each(model, options, output); });
+      },
+      nb::arg("model"), nb::arg("options"), nb::arg("output"));
   m.def(
       "lift",
       [](const std::vector<LiftTrace>& traces, const LiftOptions& options, const Output& output) {
@@ -287,13 +351,9 @@ void bind_verbs(nb::module_& m) {
   m.def(
       "best_plan",
       [](const SensitivityReport& report, const BestPlanOptions& options, const Path& output) {
-        return interruptible([&] { return best_plan(report, options, output); });
+        return interruptible([&] { return PlanResult{best_plan(report, options, output), report}; });
       },
       nb::arg("report"), nb::arg("options"), nb::arg("output"));
-  m.def("plan_json", &plan_json, nb::arg("report"), nb::arg("plan"));
-  m.def(
-      "plan_text", [](const PlanReport& plan, const SensitivityReport& report) { return to_text(plan, report); },
-      nb::arg("plan"), nb::arg("report"));
   m.def(
       "inputs",
       [](const Paths& files, const InputsOptions& options, const Path& output) {
@@ -307,15 +367,60 @@ void bind_verbs(nb::module_& m) {
       },
       nb::arg("folder"), nb::arg("options"));
   m.def(
-      "run_model", [](const RunOptions& options) { return interruptible([&] { return run_model(options); }); },
-      nb::arg("options"));
+      "run_model",
+      [](const RunOptions& options, const Model* model) {
+        return interruptible([&] { return model ? run_model(*model, options) : run_model(options); });
+      },
+      nb::arg("options"), nb::arg("model").none(), "`model`: instead of the path in the options, where it is given.");
   m.def(
-      "verify", [](const VerifyOptions& options) { return interruptible([&] { return verify(options); }); },
-      nb::arg("options"));
+      "verify",
+      [](const VerifyOptions& options, const Model* model, const Model* reference) {
+        return interruptible([&] { return verify(options, model, reference); });
+      },
+      nb::arg("options"), nb::arg("model").none(), nb::arg("reference").none(),
+      "`model` and `reference`: instead of the paths in the options, where they are given.");
+  m.def(
+      "compare",
+      [](const Array& actual, const Array& expected, const Tolerance& tolerance, bool cast) {
+        return interruptible([&] { return compare(actual, expected, tolerance, cast); });
+      },
+      nb::arg("actual"), nb::arg("expected"), nb::arg("tolerance"), nb::arg("cast") = false);
+  m.def("parse_sizes", &parse_sizes, nb::arg("text"));
+  m.def("parse_points", &parse_points, nb::arg("text"));
+  m.def("set_sizes", &set_sizes, nb::arg("text"), nb::arg("options"));
+  m.def("parse_added_input", &parse_added_input, nb::arg("text"));
   m.def("prove", &prove, nb::arg("statement"));
   m.def("set_onnxruntime", &set_onnxruntime, nb::arg("path"));
   m.def("set_limits", &set_limits, nb::arg("limits"));
   m.def("limits", &limits);
+}
+
+// What its report has, of a result that holds one.
+template <typename Result>
+nb::class_<Result> bind_with_report(nb::module_& m, const char* name) {
+  using Report = std::decay_t<decltype(Result::report)>;
+  nb::class_<Result> bound(m, name, "The report, with what was made.");
+  bound
+      .def_prop_ro(
+          "report", [](const Result& self) -> const Report& { return self.report; }, nb::rv_policy::reference_internal)
+      .def_prop_ro(
+          "accepted", [](const Result& self) { return self.report.accepted(); }, "Whether it may be used.")
+      .def(
+          "to_json", [](const Result& self) { return to_json(self.report); },
+          "What the command prints with --format json.")
+      .def(
+          "to_text", [](const Result& self, bool all) { return to_text(self.report, TextOptions{.all = all}); },
+          nb::kw_only(), nb::arg("all") = false, "What the command prints; `all`: every item of long lists.")
+      .def("__str__", [](const Result& self) { return to_text(self.report); })
+      .def("__repr__", [](nb::handle self) { return to_repr(self.attr("report")); })
+      .def(
+          "to_html", [](const Result& self) { return to_html(self.report); },
+          "The page that the command writes with --report, one file that needs no network.")
+      .def("_repr_html_", [](const Result& self) { return to_notebook(to_html(self.report)); })
+      .def(
+          "to_pandas", [](nb::handle self) { return self.attr("report").attr("to_pandas")(); },
+          nb::sig("def to_pandas(self) -> typing.Any"), "The list that the report is about, as a pandas.DataFrame.");
+  return bound;
 }
 
 void bind_lift_and_split(nb::module_& m) {
@@ -324,18 +429,21 @@ void bind_lift_and_split(nb::module_& m) {
       .def_rw("name", &AddedInput::name)
       .def_rw("type", &AddedInput::type)
       .def_rw("dims", &AddedInput::dims);
-  nb::class_<LiftResult>(m, "LiftResult", "The report, with the model.")
-      .def_prop_ro(
-          "report", [](const LiftResult& self) -> const LiftReport& { return self.report; },
-          nb::rv_policy::reference_internal)
+  bind_with_report<LiftResult>(m, "LiftResult")
       .def_prop_ro(
           "model", [](LiftResult& self) { return self.model ? &*self.model : nullptr; },
           nb::rv_policy::reference_internal, "The lifted model; None where it is not accepted.",
-          nb::sig("def model(self) -> Model | None"));
-  nb::class_<Split>(m, "SplitResult", "The report, with the parts.")
-      .def_prop_ro(
-          "report", [](const Split& self) -> const SplitReport& { return self.report; },
-          nb::rv_policy::reference_internal)
+          nb::sig("def model(self) -> Model | None"))
+      .def(
+          "save",
+          [](nb::handle_t<LiftResult> self, const Path& path, const SaveOptions& options) {
+            const auto& result = nb::cast<const LiftResult&>(self);
+            if (!result.model) refuse(self);
+            return save_result(self, result.report.accepted(), *result.model, path, options);
+          },
+          nb::arg("path"), nb::arg("options") = SaveOptions(),
+          "Writes the model and returns the files. Raises Refused where the result is not accepted.");
+  bind_with_report<Split>(m, "SplitResult")
       .def_prop_ro(
           "parts",
           [](const Split& self) {
@@ -344,6 +452,23 @@ void bind_lift_and_split(nb::module_& m) {
             return parts;
           },
           "The parts, in the order in which they run.", nb::sig("def parts(self) -> list[Model]"));
+}
+
+void bind_diff_and_plan(nb::module_& m) {
+  nb::class_<DiffResult, ModelDiff>(m, "DiffResult", "The differences, with the models.")
+      .def(
+          "to_html", [](const DiffResult& self) { return interruptible([&] { return self.page(); }); },
+          "The page that the command writes with --report, one file that needs no network.")
+      .def("_repr_html_",
+           [](const DiffResult& self) { return to_notebook(interruptible([&] { return self.page(); })); });
+  nb::class_<PlanResult, PlanReport>(m, "PlanResult", "The plan, with the report that it is of.")
+      .def(
+          "to_json", [](const PlanResult& self) { return to_json(self, self.measurements); },
+          "What the command prints with --format json.")
+      .def(
+          "to_text", [](const PlanResult& self) { return to_text(self, self.measurements); },
+          "What the command prints.")
+      .def("__str__", [](const PlanResult& self) { return to_text(self, self.measurements); });
 }
 
 }  // namespace
@@ -355,6 +480,7 @@ NB_MODULE(_thaw, m) {
   bind_structs(m);
   bind_model_class(m);
   bind_lift_and_split(m);
+  bind_diff_and_plan(m);
   bind_session(m);
   bind_verbs(m);
 }

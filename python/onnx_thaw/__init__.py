@@ -47,6 +47,7 @@ from onnx_thaw._writing import (
     optimize,
     optimize_passes,
     pin,
+    pin_each,
     split,
 )
 
@@ -106,6 +107,7 @@ __all__ = [
     "optimize",
     "optimize_passes",
     "pin",
+    "pin_each",
     "plan",
     "progress",
     "prove",

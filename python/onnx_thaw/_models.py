@@ -11,6 +11,8 @@ from typing import Any, Protocol, TypeAlias, Union
 
 from onnx_thaw._thaw import ExternalPolicy, Model, SaveOptions
 
+_LARGE = 1 << 16  # bytes of a weight that is not copied
+
 
 class ModelProto(Protocol):
     """An `onnx.ModelProto`, to type checkers that may not have onnx."""
@@ -37,7 +39,8 @@ def load(source: ModelLike) -> Model:
         source: A path; the bytes of a file; an `onnx.ModelProto`; an `onnx_ir.Model`; or a `Model`, which is given back.
 
     Returns:
-        The model. Weights of a file stay there until they are needed, so the file must not be changed meanwhile.
+        The model. Weights of a file stay there until they are needed, so the file must not be changed meanwhile. Weights of an
+        `onnx_ir.Model` in memory are not copied, and must not be changed either.
 
     Raises:
         NotFound: there is no such file.
@@ -64,6 +67,13 @@ def load(source: ModelLike) -> Model:
     return Model.parse(serialize())
 
 
+def path_or_model(source: ModelLike) -> tuple[Path, Model | None]:
+    """The path of a file, which is read where it is; or a model in memory, with an empty path."""
+    if isinstance(source, (str, os.PathLike)):
+        return Path(source), None
+    return Path(), load(source)
+
+
 def _external_tensors(model: Any) -> Iterator[tuple[Any, Callable[[Any], None]]]:
     """The tensors of an `onnx_ir.Model` that lie in files, each with what puts another in its place."""
     import onnx_ir
@@ -78,18 +88,44 @@ def _external_tensors(model: Any) -> Iterator[tuple[Any, Callable[[Any], None]]]
 
 
 def _of_ir(source: Any) -> Model:
-    """A model of an `onnx_ir.Model`, whose external data stays in its files."""
+    """A model of an `onnx_ir.Model`, whose external data stays in its files, and large weights where they are in memory."""
     import onnx_ir
     folders = {os.path.abspath(tensor.base_dir) for tensor, _ in _external_tensors(source)}
-    if len(folders) > 1:  # a model names its files from one folder: that below which all of them lie
+    large = [value.name for value in source.graph.initializers.values() if _is_large(value.const_value)]
+    if len(folders) > 1 or large:
         source = source.clone()
+    if len(folders) > 1:  # a model names its files from one folder: that below which all of them lie
         above = os.path.commonpath(folders)
         for tensor, replace in _external_tensors(source):
             location = os.path.relpath(os.path.abspath(tensor.path), above)
             replace(onnx_ir.ExternalTensor(location, tensor.offset, tensor.length, tensor.dtype, shape=tensor.shape, name=tensor.name,
                                            doc_string=tensor.doc_string, base_dir=above))
         folders = {above}
-    return Model.parse(onnx_ir.to_proto(source).SerializeToString(), *map(Path, folders))
+    weights: list[tuple[str, Any]] = []
+    for name in large:
+        value = source.graph.initializers[name]
+        tensor = value.const_value
+        raw = _bytes_of(tensor)
+        location = f"in_memory/{len(weights)}"
+        weights.append((location, raw))
+        value.const_value = onnx_ir.ExternalTensor(location, 0, len(raw), tensor.dtype, shape=tensor.shape, name=tensor.name,
+                                                   doc_string=tensor.doc_string)
+    return Model.parse_with_weights(onnx_ir.to_proto(source).SerializeToString(), next(map(Path, folders), Path()), weights)
+
+
+def _is_large(tensor: Any) -> bool:
+    import onnx_ir
+    in_memory = tensor is not None and not isinstance(tensor, (onnx_ir.ExternalTensor, onnx_ir.StringTensor))
+    return in_memory and tensor.nbytes >= _LARGE
+
+
+def _bytes_of(tensor: Any) -> Any:
+    """The bytes of a tensor as NumPy's, packed as in TensorProto.raw_data; without a copy where each element has bytes of its own."""
+    import numpy as np
+    if tensor.dtype.bitwidth < 8:
+        return np.frombuffer(tensor.tobytes(), np.uint8)
+    array = np.ascontiguousarray(tensor.numpy())
+    return array.astype(array.dtype.newbyteorder("<"), copy=False).reshape(-1).view(np.uint8)
 
 
 def to_proto(model: Model) -> Any:
@@ -99,9 +135,16 @@ def to_proto(model: Model) -> Any:
 
 
 def to_ir(model: Model) -> Any:
-    """The model as an `onnx_ir.Model`, whose external tensors are read when they are needed."""
+    """The model as an `onnx_ir.Model`. External tensors are read when they are needed; large weights in memory are not copied."""
+    import onnx
     import onnx_ir
-    made = onnx_ir.from_proto(to_proto(model))
+    rest, weights = model.serialize_apart(_LARGE)
+    made = onnx_ir.from_proto(onnx.load_model_from_string(rest))
+    for value in made.graph.initializers.values():
+        tensor = value.const_value
+        if isinstance(tensor, onnx_ir.ExternalTensor) and tensor.location in weights:
+            value.const_value = onnx_ir.Tensor(weights[tensor.location], dtype=tensor.dtype, name=tensor.name,
+                                               doc_string=tensor.doc_string)
     files = {os.path.abspath(file) for file in model.data_files}
     for tensor, _ in _external_tensors(made):
         location = os.path.normpath(tensor.location)
@@ -111,7 +154,7 @@ def to_ir(model: Model) -> Any:
 
 @contextmanager
 def as_file(source: ModelLike) -> Iterator[Path]:
-    """The path of a model; one that is not a file is written to a folder that is removed after."""
+    """The path of a model, for other processes; one that is not a file is written to a folder that is removed after."""
     if isinstance(source, (str, os.PathLike)):
         yield Path(source)
         return

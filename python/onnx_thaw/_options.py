@@ -14,8 +14,10 @@ PathLike: TypeAlias = Union[str, "os.PathLike[str]"]
 Sizes: TypeAlias = str | Mapping[str, int | str | range]
 Inputs: TypeAlias = Mapping[str, Any]
 Values: TypeAlias = Mapping[str, Iterable[int]]
+Ranges: TypeAlias = Mapping[str, tuple[float, float]]
 
 E = TypeVar("E")
+T = TypeVar("T")
 
 
 def text_of_sizes(sizes: Sizes) -> str:
@@ -35,15 +37,7 @@ def _text_of_size(size: int | str | range) -> str:
 
 def named_sizes(sizes: Sizes) -> list[tuple[str, int]]:
     """One number for each size."""
-    if isinstance(sizes, str):
-        given = [part.partition("=") for part in sizes.split(",") if part]
-        pairs = [(name.strip(), text.strip()) for name, _, text in given]
-    else:
-        pairs = [(name, str(size)) for name, size in sizes.items()]
-    try:
-        return [(name, int(text)) for name, text in pairs]
-    except ValueError:
-        raise InvalidArgument(f"{sizes!r} is not one number for each size; expected such as \"height=640,width=480\"") from None
+    return list(_thaw.parse_sizes(text_of_sizes(sizes)))
 
 
 def choice(kind: type[E], given: str | E) -> E:
@@ -63,14 +57,34 @@ def _plain(word: str) -> str:
     return word.lower().replace("-", "").replace("_", "")
 
 
-def feeds(inputs: Inputs | None, values: Values | None, seed: int) -> _thaw.FeedOptions:
+def word(option: str, given: str, meanings: Mapping[str, T]) -> T:
+    """What one of a few words stands for."""
+    if given not in meanings:
+        raise InvalidArgument(f"{option} is '{given}'; expected one of {', '.join(meanings)}")
+    return meanings[given]
+
+
+def added(inputs: str | Iterable[str]) -> list[_thaw.AddedInput]:
+    """Inputs by texts such as "grid_thw:int64[1,3]"."""
+    return [_thaw.parse_added_input(text) for text in many(inputs)]
+
+
+def feeds(inputs: Inputs | None, values: Values | None, seed: int, ranges: Ranges | None = None) -> _thaw.FeedOptions:
     """What a model is run on; inputs that are not given are drawn."""
     made = _thaw.FeedOptions()
     if inputs:
         made.arrays = dict(inputs)
     if values:
         made.values = {name: [str(each) for each in elements] for name, elements in values.items()}
+    if ranges:
+        made.ranges = {name: _range(*bounds) for name, bounds in ranges.items()}
     made.seed = seed
+    return made
+
+
+def _range(lowest: float, highest: float) -> _thaw.ValueRange:
+    made = _thaw.ValueRange()
+    made.lowest, made.highest = lowest, highest
     return made
 
 

@@ -16,16 +16,21 @@ if TYPE_CHECKING:
     import distributed
 
 
-def _precision(to: str, method: str | None, block: int, symmetric: bool, dynamic: bool, range_method: str, percentile: float,
-               smooth: float, equalize: bool, correct_bias: bool) -> _thaw.PrecisionOptions:
-    made = _thaw.PrecisionOptions()
-    made.to = choice(_thaw.NumberFormat, to)
-    if method is not None:
-        made.blocks.method = choice(_thaw.BlockMethod, method)
-    made.blocks.block, made.blocks.symmetric = block, symmetric
-    made.int8.dynamic, made.int8.range = dynamic, choice(_thaw.RangeMethod, range_method)
-    made.int8.percentile, made.int8.smooth = percentile, smooth
-    made.int8.equalize, made.int8.correct_bias = equalize, correct_bias
+def _blocks(block: int, symmetric: bool, real_zeros: bool, accuracy_level: int) -> _thaw.BlockOptions:
+    made = _thaw.BlockOptions()
+    made.block, made.symmetric, made.real_zeros, made.accuracy_level = block, symmetric, real_zeros, accuracy_level
+    return made
+
+
+def _int8(dynamic: bool, range: str, percentile: float, per_tensor: bool, symmetric_activations: bool, signed_activations: bool,
+          asymmetric_weights: bool, unsigned_weights: bool, reduced_range: bool, smooth: float, equalize: bool,
+          activation_products: bool, correct_bias: bool) -> _thaw.Int8Options:
+    made = _thaw.Int8Options()
+    made.dynamic, made.range, made.percentile = dynamic, choice(_thaw.RangeMethod, range), percentile
+    made.per_channel, made.symmetric_weights = not per_tensor, not asymmetric_weights
+    made.symmetric_activations, made.unsigned_activations = symmetric_activations, not signed_activations
+    made.unsigned_weights, made.reduced_range, made.smooth = unsigned_weights, reduced_range, smooth
+    made.equalize, made.activation_products, made.correct_bias = equalize, activation_products, correct_bias
     return made
 
 
@@ -33,8 +38,11 @@ def _precision(to: str, method: str | None, block: int, symmetric: bool, dynamic
 def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep", plan: PathLike | None = None,
             data: PathLike | None = None, held_out: PathLike | None = None, preprocessing: Iterable[str] = (),
             keep: str | Iterable[str] = (), method: str | None = None, block: int = 32, symmetric: bool = False,
-            dynamic: bool = False, range: str = "min-max", percentile: float = 99.999, smooth: float = 0.0, equalize: bool = False,
-            correct_bias: bool = False, io: str = "keep", optimize: bool = True, target: str = "portable",
+            real_zeros: bool = False, accuracy_level: int = 0, form: str | None = None, dynamic: bool = False,
+            range: str = "min-max", percentile: float = 99.999, per_tensor: bool = False, symmetric_activations: bool = False,
+            signed_activations: bool = False, asymmetric_weights: bool = False, unsigned_weights: bool = False,
+            reduced_range: bool = False, smooth: float = 0.0, equalize: bool = False, activation_products: bool = False,
+            correct_bias: bool = False, io: str = "keep", optimize: bool = True, target: str | None = None,
             constant_weights: bool = False, check: bool = True, inputs: Inputs | None = None, values: Values | None = None,
             seed: int = 0, external: str = "keep", rename: Mapping[str, str] | None = None,
             in_place: bool = False) -> _thaw.ConvertResult:
@@ -49,18 +57,29 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
         held_out: Samples that judge the result, and that no choice depends on.
         preprocessing: How images or recordings become inputs: options of `thaw inputs`, such as "--resize=height:48".
         keep: Shell patterns of nodes and operators that stay unchanged.
-        method: Of blocks: "rtn", "search", "hqq", "gptq" or "awq"; None: "gptq" with samples for 2 to 4 bits, else "search".
+        method: Of blocks: "rtn", "search", "hqq", "gptq" (Frantar et al. 2022) or "awq" (Lin et al. 2023); None: "gptq" with samples
+            for 2 to 4 bits, else "search".
         block: Weights that share a scale: 16, 32, 64, 128 or 256.
         symmetric: Blocks without zero points.
+        real_zeros: Zero points of blocks in the scales' dtype, which MatMulNBits takes with 2, 3 and 4 bits.
+        accuracy_level: Of MatMulNBits: 0 the kernel's choice, 1 float32, 2 float16, 3 bfloat16, 4 INT8 activations.
+        form: Of blocks: "matmulnbits", or "qdq", ONNX's DequantizeLinear; None: "qdq" where `target` is "portable".
         dynamic: INT8 with scales that are measured in each run.
         range: Of INT8 activations: "min-max", "percentile", "entropy" or "mse".
-        percentile: Of "percentile".
-        smooth: Alpha of SmoothQuant, 0 to 1; 0: off.
-        equalize: Cross-layer equalization of convolutions.
-        correct_bias: Bias correction.
+        percentile: Of "percentile": the share of values within the range, 50 to 100.
+        per_tensor: INT8: one scale for each weight, not for each output channel.
+        symmetric_activations: INT8: no zero points of activations.
+        signed_activations: INT8: int8 activations, not uint8.
+        asymmetric_weights: INT8: zero points of weights.
+        unsigned_weights: INT8: uint8 weights, not int8.
+        reduced_range: INT8: weights of 7 bits, for processors without VNNI.
+        smooth: INT8: alpha of SmoothQuant (Xiao et al. 2022), 0 to 1; 0: off.
+        equalize: INT8: cross-layer equalization of convolutions (Nagel et al. 2019).
+        activation_products: INT8: products of two activations too, as in attention; with `data`.
+        correct_bias: INT8: bias correction (Nagel et al. 2019).
         io: "convert" inputs and outputs too, or "keep" them.
         optimize: Run `optimize` first.
-        target: "portable", "ort" or "directml".
+        target: "portable", "ort" or "directml"; None: "portable", but for the form of blocks.
         constant_weights: Initializers that are inputs too become constants.
         check: Compare the result with the original.
         inputs: For the check: arrays by input name; the rest is drawn.
@@ -73,20 +92,33 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
     Returns:
         The report and the model. SQNR is 10 log10(sum x^2 / sum (x - y)^2), in dB.
 
+    Raises:
+        InvalidArgument: options that contradict each other, and patterns in `keep` that match no node.
+
     Examples:
         >>> small = thaw.convert("tower.onnx", to="int4", data="samples", held_out="held_out")
         >>> small.accepted, round(small.comparisons[0].sqnr_db)
         (True, 17)
     """
     options = _thaw.ConvertOptions()
-    if method is None and data is not None and choice(_thaw.NumberFormat, to) in (
-            _thaw.NumberFormat.INT4, _thaw.NumberFormat.INT3, _thaw.NumberFormat.INT2):
-        method = "gptq"
-    options.precision = _precision(to, method, block, symmetric, dynamic, range, percentile, smooth, equalize, correct_bias)
+    asked = choice(_thaw.OptimizeTarget, target) if target is not None else None
+    options.precision.to = choice(_thaw.NumberFormat, to)
+    blocks = _blocks(block, symmetric, real_zeros, accuracy_level)
+    if method is not None:
+        blocks.method = choice(_thaw.BlockMethod, method)
+    elif plan is None:
+        blocks.method = _thaw.default_method(options.precision.to, data is not None, real_zeros)
+    blocks.form = choice(_thaw.BlockForm, form) if form is not None else _thaw.default_form(asked)
+    options.precision.blocks = blocks
+    options.precision.int8 = _int8(dynamic, range, percentile, per_tensor, symmetric_activations, signed_activations,
+                                   asymmetric_weights, unsigned_weights, reduced_range, smooth, equalize, activation_products,
+                                   correct_bias)
     if plan is not None:
         _thaw.read_plan(Path(plan), options)
     options.keep, options.convert_io, options.optimize = many(keep), io == "convert", optimize
-    options.target, options.constant_weights, options.check = choice(_thaw.OptimizeTarget, target), constant_weights, check
+    if asked is not None:
+        options.target = asked
+    options.constant_weights, options.check = constant_weights, check
     if data is not None:
         options.data = Path(data)
     if held_out is not None:
@@ -99,11 +131,15 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
 @verb
 def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathLike, to: str | Iterable[str] = "int8-blocks",
                 preprocessing: Iterable[str] = (), outputs: Iterable[str] = (), keep: str | Iterable[str] = (),
-                metric: str = "mse", mode: str = "exact", group: str = "node", one_out: bool = True, method: str | None = None,
-                block: int = 32, dynamic: bool = False, target: str = "portable", optimize: bool = True,
-                max_memory: int = 1 << 30, seed: int = 0, resume: bool = False, shard: tuple[int, int] | None = None,
-                progress: Callable[[int, int], None] | None = None, client: distributed.Client | None = None,
-                shards: int | None = None, retries: int = 2) -> _thaw.SensitivityReport:
+                metric: str = "mse", mode: str = "exact", exact_below: float = 3e9, group: str = "node", only_in: bool = False,
+                method: str | None = None, block: int = 32, symmetric: bool = False, real_zeros: bool = False,
+                accuracy_level: int = 0, dynamic: bool = False, range: str = "min-max", percentile: float = 99.999,
+                per_tensor: bool = False, symmetric_activations: bool = False, signed_activations: bool = False,
+                asymmetric_weights: bool = False, unsigned_weights: bool = False, reduced_range: bool = False, smooth: float = 0.0,
+                equalize: bool = False, activation_products: bool = False, correct_bias: bool = False, target: str = "portable",
+                optimize: bool = True, max_memory: int = 1 << 30, seed: int = 0, resume: bool = False,
+                shard: tuple[int, int] | None = None, progress: Callable[[int, int], None] | None = None,
+                client: distributed.Client | None = None, shards: int | None = None, retries: int = 2) -> _thaw.SensitivityReport:
     """Measures the error of the outputs when one node is converted, or all but one.
 
     Args:
@@ -116,11 +152,27 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
         keep: Shell patterns of nodes and operators that stay unchanged.
         metric: "mse", "cosine", "kl" (nats) or "sqnr" (dB), for ranking; all are measured.
         mode: "exact" measures every node; "fast" predicts, and measures the worst and the uncertain.
+        exact_below: In fast mode every node is measured where each takes fewer floating-point operations.
         group: "node", "attention" or "layer": what is converted together.
-        one_out: Leave-one-out errors too, in exact mode.
-        method: Of blocks.
-        block: Weights that share a scale.
+        only_in: Measure each node in the original only, not in the converted model too.
+        method: Of blocks: "rtn", "search", "hqq", "gptq" or "awq"; None: "search".
+        block: Weights that share a scale: 16, 32, 64, 128 or 256.
+        symmetric: Blocks without zero points.
+        real_zeros: Zero points of blocks in the scales' dtype.
+        accuracy_level: Of MatMulNBits, 0 to 4, as `convert` has it.
         dynamic: INT8 with scales that are measured in each run.
+        range: Of INT8 activations: "min-max", "percentile", "entropy" or "mse".
+        percentile: Of "percentile": the share of values within the range, 50 to 100.
+        per_tensor: INT8: one scale for each weight, not for each output channel.
+        symmetric_activations: INT8: no zero points of activations.
+        signed_activations: INT8: int8 activations, not uint8.
+        asymmetric_weights: INT8: zero points of weights.
+        unsigned_weights: INT8: uint8 weights, not int8.
+        reduced_range: INT8: weights of 7 bits.
+        smooth: INT8: alpha of SmoothQuant, 0 to 1; 0: off.
+        equalize: INT8: cross-layer equalization of convolutions.
+        activation_products: INT8: products of two activations too.
+        correct_bias: INT8: bias correction.
         target: "portable", "ort" or "directml".
         optimize: Run `optimize` first.
         max_memory: Bytes of activations in memory; the rest is on disk.
@@ -135,17 +187,27 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
     Returns:
         The report; `plan` makes plans of it. With `client` it is the same, but in mode "fast", which predicts within a shard.
 
+    Raises:
+        InvalidArgument: there are no samples, or they do not match the inputs; an unknown output.
+        RuntimeFailed: the original does not run.
+
     Examples:
         >>> report = thaw.sensitivity("tower.onnx", data="samples", to=["int4", "int8-blocks"])
         >>> report.units[0].nodes, report.units[0].bytes
         (['blocks.0.attn.q_proj/MatMul'], 16384)
     """
     options = _thaw.SensitivityOptions()
-    options.precisions = [_precision(each, method, block, False, dynamic, "min-max", 99.999, 0, False, False) for each in many(to)]
+    precision = _thaw.PrecisionOptions()
+    precision.blocks = _blocks(block, symmetric, real_zeros, accuracy_level)
+    if method is not None:
+        precision.blocks.method = choice(_thaw.BlockMethod, method)
+    precision.int8 = _int8(dynamic, range, percentile, per_tensor, symmetric_activations, signed_activations, asymmetric_weights,
+                           unsigned_weights, reduced_range, smooth, equalize, activation_products, correct_bias)
+    options.precisions = [_in(precision, each) for each in many(to)]
     options.data, options.preprocessing = Path(data), list(preprocessing)
     options.outputs, options.keep = list(outputs), many(keep)
     options.metric, options.mode = choice(_thaw.ErrorMetric, metric), choice(_thaw.SensitivityMode, mode)
-    options.group, options.one_out = choice(_thaw.SensitivityGroup, group), one_out
+    options.exact_below, options.group, options.one_out = exact_below, choice(_thaw.SensitivityGroup, group), not only_in
     options.target, options.optimize = choice(_thaw.OptimizeTarget, target), optimize
     options.max_memory, options.seed, options.resume = max_memory, seed, resume
     if shard is not None:
@@ -155,8 +217,13 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
             raise InvalidArgument("a shard is measured here, and a client measures all of them; give one of both")
         from onnx_thaw import _dask
         measure = partial(sensitivity, to=many(to), preprocessing=list(preprocessing), outputs=list(outputs), keep=many(keep),
-                          metric=metric, mode=mode, group=group, one_out=one_out, method=method, block=block, dynamic=dynamic,
-                          target=target, optimize=optimize, max_memory=max_memory, seed=seed)
+                          metric=metric, mode=mode, exact_below=exact_below, group=group, only_in=only_in, method=method, block=block,
+                          symmetric=symmetric, real_zeros=real_zeros, accuracy_level=accuracy_level, dynamic=dynamic, range=range,
+                          percentile=percentile, per_tensor=per_tensor, symmetric_activations=symmetric_activations,
+                          signed_activations=signed_activations, asymmetric_weights=asymmetric_weights,
+                          unsigned_weights=unsigned_weights, reduced_range=reduced_range, smooth=smooth, equalize=equalize,
+                          activation_products=activation_products, correct_bias=correct_bias, target=target, optimize=optimize,
+                          max_memory=max_memory, seed=seed)
         return _dask.sensitivity(client, measure, model, Path(folder) if folder is not None else None, Path(data),
                                  list(preprocessing), shards, retries, resume, progress)
     if progress is not None:
@@ -164,19 +231,25 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
     return _thaw.sensitivity(load(model), options, Path(folder) if folder is not None else "")
 
 
+def _in(precision: _thaw.PrecisionOptions, to: str) -> _thaw.PrecisionOptions:
+    made = _thaw.PrecisionOptions()
+    made.to, made.blocks, made.int8 = choice(_thaw.NumberFormat, to), precision.blocks, precision.int8
+    return made
+
+
 @verb
-def merge_reports(reports: Iterable[PathLike], folder: PathLike | None = None) -> _thaw.SensitivityReport:
-    """Merges the shards of one run of `sensitivity`.
+def merge_reports(reports: PathLike | Iterable[PathLike], folder: PathLike | None = None) -> _thaw.SensitivityReport:
+    """Puts the reports of all shards of one run of `sensitivity` together.
 
     Args:
-        reports: The folders that the shards wrote, all of them.
-        folder: For the merged report and its page; None: none.
+        reports: Their folders.
+        folder: For the merged report; None: none.
 
     Returns:
-        The report, as one process makes it.
+        The report of the whole run.
 
     Raises:
-        InvalidArgument: they are of different runs, or nodes are missing.
+        InvalidArgument: they are of different runs, or a unit is missing.
     """
     return _thaw.merge_reports(paths(reports), Path(folder) if folder is not None else "")
 
@@ -184,17 +257,18 @@ def merge_reports(reports: Iterable[PathLike], folder: PathLike | None = None) -
 @verb
 def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = None, *, max_bytes: int | None = None,
          max_error: float | None = None, target_sqnr: float | None = None, model: PathLike | None = None,
-         data: PathLike | None = None, check: bool = True) -> _thaw.PlanReport:
+         data: PathLike | None = None, preprocessing: Iterable[str] = (), check: bool = True) -> _thaw.PlanResult:
     """The plan with least error within a number of bytes, or with fewest bytes within an error.
 
     Args:
-        report: A report of `sensitivity`, or its folder.
+        report: A report of `sensitivity`, or its folder, whose page is written again with a plan that is written.
         path: Where the plan is written, for `convert`; None: nowhere.
         max_bytes: Of all constants.
         max_error: In the report's metric.
         target_sqnr: In dB. Exactly one of the three is given.
         model: The model; by default that of the report.
         data: Samples to measure plans on; by default those of the report.
+        preprocessing: How images or recordings become inputs: options of `thaw inputs`; by default those of the report.
         check: Measure plans; else use predictions, and run nothing.
 
     Returns:
@@ -217,6 +291,11 @@ def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = Non
         options.model = Path(model)
     if data is not None:
         options.data = Path(data)
-    options.check = check
-    read = report if isinstance(report, _thaw.SensitivityReport) else _thaw.read_report(Path(report))
+    options.preprocessing, options.check = list(preprocessing), check
+    if isinstance(report, _thaw.SensitivityReport):
+        read = report
+    else:
+        read = _thaw.read_report(Path(report))
+        if path is not None and Path(report).is_dir():
+            options.report = Path(report)
     return _thaw.best_plan(read, options, Path(path) if path is not None else "")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from onnx_thaw import _thaw
 from onnx_thaw._calls import verb
@@ -49,6 +50,10 @@ class Inspection:
         """What `thaw inspect` prints."""
         return _thaw.inspect_text(self._model, self._options, all)
 
+    def to_pandas(self) -> Any:
+        """`tensors` as a pandas.DataFrame, a row each."""
+        return self.found.to_pandas()
+
     def to_html(self) -> str:
         """The graph as a page."""
         return _thaw.inspect_html(self._model, self._options)
@@ -95,7 +100,7 @@ def inspect(model: ModelLike, *, sizes: Sizes = "", tensors: bool = False, weigh
 
 @verb
 def diff(a: ModelLike, b: ModelLike, *, weights: bool = True, infer: bool = True,
-         progress: Callable[[int, int], None] | None = None) -> _thaw.ModelDiff:
+         progress: Callable[[int, int], None] | None = None) -> _thaw.DiffResult:
     """Compares two models: inputs and outputs, opsets, nodes, attributes, weights, declared and inferred dims.
 
     Args:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from onnx_thaw import _thaw
-from onnx_thaw._models import ModelLike, load
+from onnx_thaw._models import ModelLike, path_or_model
 from onnx_thaw._options import Inputs, choice
 
 
@@ -30,7 +30,8 @@ class Session:
     def __init__(self, model: ModelLike, *, threads: int = 0, optimization: str = "all") -> None:
         options = _thaw.SessionOptions()
         options.threads, options.optimization = threads, choice(_thaw.Optimization, optimization)
-        self._session = _thaw.Session(load(model), options)
+        path, given = path_or_model(model)
+        self._session = _thaw.Session(path, options) if given is None else _thaw.Session(given, options)
 
     @property
     def inputs(self) -> list[_thaw.Port]:

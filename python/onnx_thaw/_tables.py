@@ -8,8 +8,6 @@ from typing import Any
 
 from onnx_thaw import _thaw
 
-# The list of a report that its table is made of: the first of these that it has.
-_MAIN = ("findings", "points", "comparisons", "units", "parts", "tensors", "changed", "lifted", "ports", "nodes", "files")
 _STRUCT = re.compile(r"-> (?P<list>list\[)?(?:\w+\.)*(?P<name>\w+)(?(list)\]|(?: \| None)?)$")
 
 
@@ -17,8 +15,7 @@ def to_pandas(items: Any) -> Any:
     """A list of a report's structs as a `pandas.DataFrame`, a row each; of a report the list that it is about.
 
     Args:
-        items: A list such as `report.suppressed`; or a result, of which it is `findings`, `points`, `comparisons`, `units`, `parts`,
-            `tensors`, `changed`, `lifted`, `ports`, `nodes` or `files`: the first that it has.
+        items: A list such as `report.suppressed`; or a result, whose method `to_pandas` says which list it is about.
 
     Returns:
         Columns are the fields; those of a struct within are called as "where.node". Enumerations are their names in lower case.
@@ -27,11 +24,23 @@ def to_pandas(items: Any) -> Any:
         TypeError: a result without such a list, or a list of anything else.
         ImportError: pandas is not installed.
     """
+    if isinstance(items, Iterable):
+        return _table(None, list(items))
+    if hasattr(items, "to_pandas"):
+        return items.to_pandas()
+    raise TypeError(f"{type(items).__name__} has no list that it is about; give one of its lists, or what another verb returned")
+
+
+def list_of(report: Any, name: str) -> Any:
+    """One of a report's lists as a `pandas.DataFrame`, with columns where it is empty too."""
+    return _table(_struct(type(report), name, True), getattr(report, name))
+
+
+def _table(kind: type | None, rows: list[Any]) -> Any:
     try:
         import pandas
     except ImportError as error:
         raise ImportError("to_pandas() needs pandas, which is not installed; `pip install pandas`") from error
-    kind, rows = (None, list(items)) if isinstance(items, Iterable) else _main_list(items)
     if rows:
         kind = type(rows[0])
     if any(not hasattr(row, "_fields") or type(row) is not kind for row in rows):
@@ -48,16 +57,6 @@ def _struct(holder: type, name: str, in_list: bool) -> type | None:
         return None
     kind = getattr(_thaw, declared["name"], None)
     return kind if hasattr(kind, "_fields") else None
-
-
-def _main_list(result: Any) -> tuple[type, list[Any]]:
-    report = getattr(result, "report", getattr(result, "found", result))
-    fields = getattr(report, "_fields", ())
-    for name in _MAIN:
-        kind = _struct(type(report), name, True) if name in fields else None
-        if kind is not None:
-            return kind, getattr(report, name)
-    raise TypeError(f"{type(result).__name__} has no list that it is about; give one of its lists, or what another verb returned")
 
 
 def _columns(kind: type) -> list[tuple[str, ...]]:

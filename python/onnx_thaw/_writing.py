@@ -12,6 +12,7 @@ from onnx_thaw._options import (
     PathLike,
     Sizes,
     Values,
+    added,
     choice,
     feeds,
     many,
@@ -26,6 +27,16 @@ from onnx_thaw._options import (
 def annotate(model: ModelLike, path: PathLike | None = None, *, external: str = "keep", rename: Mapping[str, str] | None = None,
              in_place: bool = False) -> _thaw.AnnotateResult:
     """Declares the inferred dims of all tensors, for viewers: expressions become dim_param. Nothing else changes.
+
+    Args:
+        model: The model.
+        path: Where the result is written; None: nowhere.
+        external: Where weights go: "keep", "single" or "inline".
+        rename: Other names for sizes: {"image_dim2": "height"}.
+        in_place: Allow `path` to be the file that the model was loaded from.
+
+    Returns:
+        The number of tensors that were declared, and the model.
 
     Examples:
         >>> thaw.annotate("tower.onnx").model.outputs[0].dims
@@ -74,21 +85,29 @@ def fix(model: ModelLike, path: PathLike | None = None, *, keep_sizes: bool = Fa
 
 
 @verb
-def fix_with_reference(model: ModelLike, reference: PathLike, path: PathLike | None = None, *,
-                       at: Mapping[str, Sequence[int]] | None = None, cases: Iterable[str] = (), tries: int = 200,
-                       atol: float | None = None, rtol: float | None = None, external: str = "keep",
-                       rename: Mapping[str, str] | None = None, in_place: bool = False) -> _thaw.FixReferenceResult:
+def fix_with_reference(model: ModelLike, reference: PathLike, path: PathLike | None = None, *, sizes: Sizes = "",
+                       values: Values | None = None, add_input: str | Iterable[str] = (), cases: Iterable[str] = (),
+                       tries: int = 200, atol: float | None = None, rtol: float | None = None, keep_sizes: bool = False,
+                       keep_chains: bool = False, keep_declarations: bool = False, keep_types: bool = False,
+                       external: str = "keep", rename: Mapping[str, str] | None = None,
+                       in_place: bool = False) -> _thaw.FixReferenceResult:
     """Finds which integers of one static trace are sizes, and confirms them by what the true model computes at other sizes.
 
     Args:
         model: The trace.
         reference: An .npz file of inputs and outputs of the true model at other sizes.
         path: Where an accepted result is written; None: nowhere.
-        at: The sizes of the export: elements of an input, or dims, by name.
+        sizes: The sizes of the export: {"height": 640, "width": 480}.
+        values: Elements of small inputs that it was exported with: {"grid_thw": [1, 22, 30]}.
+        add_input: Inputs that the exporter removed: "grid_thw:int64[1,3]".
         cases: Cases of the reference by name; all by default.
         tries: Candidates that are run at most.
         atol: Absolute tolerance; by default that of the outputs' type.
         rtol: Relative tolerance.
+        keep_sizes: Leave frozen sizes.
+        keep_chains: Leave shape computations.
+        keep_declarations: Leave declared names and shapes.
+        keep_types: Leave type mismatches.
         external: Where weights go: "keep", "single" or "inline".
         rename: Other names for sizes.
         in_place: Allow `path` to be the file that the model was loaded from.
@@ -102,15 +121,18 @@ def fix_with_reference(model: ModelLike, reference: PathLike, path: PathLike | N
         True
     """
     options = _thaw.FixReferenceOptions()
-    options.at = {name: list(sizes) for name, sizes in (at or {}).items()}
+    options.at = {name: [size] for name, size in named_sizes(sizes)} | {name: list(given) for name, given in (values or {}).items()}
+    options.added = added(add_input)
+    options.fix.sizes, options.fix.chains = not keep_sizes, not keep_chains
+    options.fix.declarations, options.fix.types = not keep_declarations, not keep_types
     options.cases, options.most_tries = list(cases), tries
     options.tolerance = tolerance(atol, rtol, None)
     return _thaw.fix_with_reference(load(model), Path(reference), options, output(path, external, rename, in_place))
 
 
 @verb
-def batch(model: ModelLike, path: PathLike | None = None, *, name: str = "batch", only: Iterable[str] = (), sample: Sizes = "",
-          new_axis: bool = False, loop: bool = False, check: bool = True, inputs: Inputs | None = None, values: Values | None = None,
+def batch(model: ModelLike, path: PathLike | None = None, *, name: str = "batch", only: Iterable[str] = (), sizes: Sizes = "",
+          new_axis: bool = False, allow_loop: bool = False, check: bool = True, inputs: Inputs | None = None, values: Values | None = None,
           seed: int = 0, external: str = "keep", rename: Mapping[str, str] | None = None,
           in_place: bool = False) -> _thaw.BatchResult:
     """Adds a batch axis to a model for one sample: element i of its outputs equals the original's output on sample i.
@@ -120,9 +142,9 @@ def batch(model: ModelLike, path: PathLike | None = None, *, name: str = "batch"
         path: Where an accepted result is written; None: nowhere.
         name: Of the batch size.
         only: Inputs that differ from sample to sample; all by default.
-        sample: Sizes of one sample: {"input_dim0": 1}.
+        sizes: Sizes that are fixed in one sample: {"input_dim0": 1}.
         new_axis: All inputs get a new first axis.
-        loop: Operators without a batch rule run sample by sample, in a Scan.
+        allow_loop: Operators without a batch rule run sample by sample, in a Scan.
         check: Compare with the original, sample by sample.
         inputs: For the check: arrays of one sample; the rest is drawn.
         values: For the check: elements of small inputs.
@@ -144,15 +166,15 @@ def batch(model: ModelLike, path: PathLike | None = None, *, name: str = "batch"
         (True, ['batch', '3', 'height', 'width'])
     """
     options = _thaw.BatchOptions()
-    options.name, options.inputs, options.sample = name, list(only), named_sizes(sample)
-    options.new_axis, options.allow_loop, options.check = new_axis, loop, check
+    options.name, options.inputs, options.sample = name, list(only), named_sizes(sizes)
+    options.new_axis, options.allow_loop, options.check = new_axis, allow_loop, check
     options.feeds = feeds(inputs, values, seed)
     return _thaw.batch(load(model), options, output(path, external, rename, in_place))
 
 
 @verb
 def lift(traces: Sequence[PathLike], path: PathLike | None = None, *, trace_values: PathLike | Iterable[PathLike] = (),
-         keep_static: Iterable[str] = (), check: bool = True, external: str = "keep", rename: Mapping[str, str] | None = None,
+         add_input: str | Iterable[str] = (), keep_static: Iterable[str] = (), check: bool = True, external: str = "keep", rename: Mapping[str, str] | None = None,
          in_place: bool = False) -> _thaw.LiftResult:
     """Makes one dynamic model of several static traces of a model.
 
@@ -160,6 +182,7 @@ def lift(traces: Sequence[PathLike], path: PathLike | None = None, *, trace_valu
         traces: Files of traces that differ only where sizes were frozen.
         path: Where an accepted result is written; None: nowhere.
         trace_values: Files with the integer inputs' values: JSON, or an .npz called as its trace.
+        add_input: Inputs that the exporter removed: "grid_thw:int64[1,3]".
         keep_static: Constants, by name in the first trace, that stay as they are there.
         check: Compare the result with each trace.
         external: Where weights go: "keep", "single" or "inline".
@@ -168,6 +191,9 @@ def lift(traces: Sequence[PathLike], path: PathLike | None = None, *, trace_valu
 
     Returns:
         The report, and the model where it is accepted.
+
+    Raises:
+        Error: the traces cannot be aligned, or one of them does not run.
 
     Examples:
         >>> traces = ["trace_1x7.onnx", "trace_2x11.onnx", "trace_3x13.onnx"]
@@ -182,6 +208,7 @@ def lift(traces: Sequence[PathLike], path: PathLike | None = None, *, trace_valu
         given.append(one)
     options = _thaw.LiftOptions()
     options.values, options.keep_static, options.check = paths(trace_values), set(keep_static), check
+    options.added = added(add_input)
     return _thaw.lift(given, options, output(path, external, rename, in_place))
 
 
@@ -189,7 +216,7 @@ def lift(traces: Sequence[PathLike], path: PathLike | None = None, *, trace_valu
 def build(checkpoint: PathLike, folder: PathLike, *, part: str = "all", dtype: str = "f32", target: str = "portable", opset: int = 20,
           kv_cache: bool = False, genai: bool = False, pooling: str | None = None, lora: str = "vision",
           vision_input: str = "patches", method: str = "search", block: int = 32, symmetric: bool = False,
-          rename: Mapping[str, str] | None = None, check: bool = True) -> _thaw.BuildReport:
+          real_zeros: bool = False, accuracy_level: int = 0, rename: Mapping[str, str] | None = None, check: bool = True) -> _thaw.BuildReport:
     """Builds ONNX models from a checkpoint of transformers: vision towers, audio encoders, text decoders, embedding models.
 
     Args:
@@ -207,11 +234,17 @@ def build(checkpoint: PathLike, folder: PathLike, *, part: str = "all", dtype: s
         method: Of blocks: "rtn", "search" or "hqq".
         block: Weights that share a scale.
         symmetric: Blocks without zero points.
+        real_zeros: Zero points of blocks in the scales' dtype.
+        accuracy_level: Of MatMulNBits: 0 the kernel's choice, 1 float32, 2 float16, 3 bfloat16, 4 INT8 activations.
         rename: Other names for sizes.
         check: Load every part in ONNX Runtime before it is published; else small parts only.
 
     Returns:
         The report. Nothing is written before all parts are built.
+
+    Raises:
+        InvalidArgument: options that contradict each other, or a part that the family does not have.
+        InvalidFile: the checkpoint is incomplete or malformed.
 
     Examples:
         >>> built = thaw.build("checkpoint", "built", part="text", kv_cache=True)
@@ -229,6 +262,7 @@ def build(checkpoint: PathLike, folder: PathLike, *, part: str = "all", dtype: s
         options.weights = kind
         options.dtype = _thaw.DataType.FLOAT16 if activations else _thaw.DataType.FLOAT
     options.blocks.method, options.blocks.block, options.blocks.symmetric = choice(_thaw.BlockMethod, method), block, symmetric
+    options.blocks.real_zeros, options.blocks.accuracy_level = real_zeros, accuracy_level
     options.target, options.lora = choice(_thaw.BuildTarget, target), choice(_thaw.Lora, lora)
     options.input = choice(_thaw.VisionInput, vision_input)
     if pooling is not None:
@@ -240,7 +274,7 @@ def build(checkpoint: PathLike, folder: PathLike, *, part: str = "all", dtype: s
 @verb
 def optimize(model: ModelLike, path: PathLike | None = None, *, target: str = "portable", level: str = "fuse", opset: int = 0,
              only: Iterable[str] = (), skip: Iterable[str] = (), max_growth: int = 0, constant_weights: bool = False,
-             check: bool = True, inputs: Inputs | None = None, values: Values | None = None, seed: int = 0, external: str = "keep",
+             explain: bool = False, check: bool = True, inputs: Inputs | None = None, values: Values | None = None, seed: int = 0, external: str = "keep",
              rename: Mapping[str, str] | None = None, in_place: bool = False) -> _thaw.OptimizeResult:
     """Makes a model smaller and faster, for every size.
 
@@ -254,6 +288,7 @@ def optimize(model: ModelLike, path: PathLike | None = None, *, target: str = "p
         skip: Passes not to run.
         max_growth: Bytes that folded constants may add to the file.
         constant_weights: Initializers that are inputs too become constants.
+        explain: Count the bytes that nodes move; `to_text(explain=True)` also says why the remaining patterns were not fused.
         check: Compare the result with the original.
         inputs: For the check: arrays by input name; the rest is drawn.
         values: For the check: elements of small inputs.
@@ -277,6 +312,7 @@ def optimize(model: ModelLike, path: PathLike | None = None, *, target: str = "p
     options.target, options.level = choice(_thaw.OptimizeTarget, target), choice(_thaw.OptimizeLevel, level)
     options.opset, options.only, options.skip = opset, many(only), many(skip)
     options.max_growth, options.constant_weights, options.check = max_growth, constant_weights, check
+    options.count_moved = explain
     options.feeds = feeds(inputs, values, seed)
     return _thaw.optimize(load(model), options, output(path, external, rename, in_place))
 
@@ -294,8 +330,8 @@ def optimize_passes() -> list[_thaw.OptimizePass]:
 
 @verb
 def pin(model: ModelLike, path: PathLike | None = None, *, sizes: Sizes = "", inputs_as_constants: Inputs | None = None,
-        values: Values | None = None, max_growth: int = 0, check: bool = True, inputs: Inputs | None = None, seed: int = 0,
-        external: str = "keep", rename: Mapping[str, str] | None = None, in_place: bool = False) -> _thaw.PinResult:
+        values: Values | None = None, max_growth: int = 0, check: bool = True, inputs: Inputs | None = None,
+        check_values: Values | None = None, seed: int = 0, external: str = "keep", rename: Mapping[str, str] | None = None, in_place: bool = False) -> _thaw.PinResult:
     """Makes a model static, at chosen sizes.
 
     Args:
@@ -307,6 +343,7 @@ def pin(model: ModelLike, path: PathLike | None = None, *, sizes: Sizes = "", in
         max_growth: Bytes that folded constants may add to the file.
         check: Compare the result with the original at the sizes.
         inputs: For the check: arrays by input name; the rest is drawn.
+        check_values: For the check: elements of small inputs that stay.
         seed: Of what is drawn.
         external: Where weights go: "keep", "single" or "inline".
         rename: Other names for sizes.
@@ -315,15 +352,57 @@ def pin(model: ModelLike, path: PathLike | None = None, *, sizes: Sizes = "", in
     Returns:
         The report and the model; `dynamic_axes` are those that are dynamic still, and why.
 
+    Raises:
+        InvalidArgument: an unknown size or input, or sizes that the model cannot run at.
+
     Examples:
         >>> pinned = thaw.pin("tower.onnx", sizes="batch=1,seq=64")
         >>> pinned.accepted, pinned.model.inputs[0].dims
         (True, ['1', '64', '64'])
     """
-    options = _thaw.PinOptions()
-    options.sizes, options.values = named_sizes(sizes), feeds(inputs_as_constants, values, 0)
-    options.max_growth, options.check, options.feeds = max_growth, check, feeds(inputs, None, seed)
+    options = _pinned(named_sizes(sizes), inputs_as_constants, values, max_growth, check, inputs, check_values, seed)
     return _thaw.pin(load(model), options, output(path, external, rename, in_place))
+
+
+def _pinned(sizes: list[tuple[str, int]], inputs_as_constants: Inputs | None, values: Values | None, max_growth: int, check: bool,
+            inputs: Inputs | None, check_values: Values | None, seed: int) -> _thaw.PinOptions:
+    made = _thaw.PinOptions()
+    made.sizes, made.values = sizes, feeds(inputs_as_constants, values, 0)
+    made.max_growth, made.check, made.feeds = max_growth, check, feeds(inputs, check_values, seed)
+    return made
+
+
+@verb
+def pin_each(model: ModelLike, path: PathLike | None = None, *, sizes: str | Sequence[Sizes], inputs_as_constants: Inputs | None = None,
+             values: Values | None = None, max_growth: int = 0, check: bool = True, inputs: Inputs | None = None,
+             check_values: Values | None = None, seed: int = 0, external: str = "keep", rename: Mapping[str, str] | None = None,
+             in_place: bool = False) -> _thaw.PinnedModels:
+    """Makes several static models of one, which share a data file.
+
+    Args:
+        model: The model.
+        path: A name to which the sizes of each are added, "vision.onnx" for "vision_height-336.onnx"; None: nothing is written.
+        sizes: Those of each model: [{"height": 320}, {"height": 640}], "height=320|640" or "h=320,w=480; h=640,w=960".
+        inputs_as_constants: As `pin` has it, of all.
+        values: As `pin` has it, of all.
+        max_growth: Bytes that folded constants may add to each file.
+        check: Compare each result with the original.
+        inputs: For the check: arrays by input name; the rest is drawn.
+        check_values: For the check: elements of small inputs that stay.
+        seed: Of what is drawn.
+        external: Where weights go: "keep", "single" or "inline".
+        rename: Other names for sizes.
+        in_place: Allow a path to be the file that the model was loaded from.
+
+    Returns:
+        A report for each model; all are written, or none.
+
+    Raises:
+        InvalidArgument: as `pin` does, and where two names are equal.
+    """
+    points = _thaw.parse_points(sizes) if isinstance(sizes, str) else [named_sizes(each) for each in sizes]
+    options = [_pinned(list(point), inputs_as_constants, values, max_growth, check, inputs, check_values, seed) for point in points]
+    return _thaw.pin_each(load(model), options, output(path, external, rename, in_place))
 
 
 @verb
@@ -351,6 +430,9 @@ def split(model: ModelLike, folder: PathLike | None = None, *, at: Sequence[str]
     Returns:
         The report and the parts.
 
+    Raises:
+        InvalidArgument: a tensor that does not exist, or that no cut can pass.
+
     Examples:
         >>> cut = thaw.split("tower.onnx", "parts", parts=2)
         >>> sorted(path.name for path in Path("parts").glob("*.onnx"))
@@ -365,7 +447,14 @@ def split(model: ModelLike, folder: PathLike | None = None, *, at: Sequence[str]
 
 @verb
 def cut_points(model: ModelLike, *, sizes: Sizes = "") -> list[_thaw.CutPoint]:
-    """Cuts that few elements cross, in node order.
+    """Cuts that few elements cross: about a dozen at most, spread over the weights.
+
+    Args:
+        model: The model.
+        sizes: For bytes and operations; others are 64.
+
+    Returns:
+        The cuts, in node order.
 
     Examples:
         >>> len(thaw.cut_points("tower.onnx")) > 2

@@ -7,23 +7,30 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TextIO
+
+from onnx_thaw._errors import InvalidArgument
 
 _BETWEEN = 0.1  # seconds between two writes of the plain line
 
 
 class bar:
-    """A bar of tqdm where that is installed, in notebooks too; else a line on stderr. It is called with what is done, and in total.
+    """A progress bar, in notebooks too. It is called with what is done, and in total.
 
     Args:
         description: What stands before the bar.
         file: Where the bar is written; stderr by default.
+        kind: "tqdm" or "rich", which must be installed then, or "plain", a line; None: the first of these that there is.
     """
 
-    def __init__(self, description: str = "", *, file: TextIO | None = None) -> None:
+    def __init__(self, description: str = "", *, file: TextIO | None = None, kind: str | None = None) -> None:
+        if kind not in (None, *_KINDS):
+            raise InvalidArgument(f"there is no bar of kind '{kind}'; expected one of {', '.join(_KINDS)}")
         self._description = description
         self._file = file
+        self._kind = kind
         self._shown: Any = None
 
     def __enter__(self) -> bar:
@@ -35,7 +42,7 @@ class bar:
     def __call__(self, done: int, total: int | str) -> None:
         """Shows what is done. A text instead of the total, as `generate` gives it, leaves the end open."""
         if self._shown is None:
-            self._shown = _shown(self._description, self._file)
+            self._shown = _shown(self._kind, self._description, self._file)
         self._shown.total = None if isinstance(total, str) else total
         self._shown.update(done - self._shown.n)
 
@@ -46,12 +53,39 @@ class bar:
             self._shown = None
 
 
-def _shown(description: str, file: TextIO | None) -> Any:
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return _Line(description, file)
+def _shown(kind: str | None, description: str, file: TextIO | None) -> Any:
+    for name in (kind,) if kind is not None else _KINDS:
+        try:
+            return _KINDS[name](description, file)
+        except ImportError:
+            if kind is not None:
+                raise
+    return None
+
+
+def _tqdm(description: str, file: TextIO | None) -> Any:
+    from tqdm.auto import tqdm
     return tqdm(desc=description or None, file=file)
+
+
+class _Rich:
+    """What `bar` uses of tqdm, shown by rich."""
+
+    def __init__(self, description: str, file: TextIO | None) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+        self.n = 0
+        self.total: int | None = None
+        self._progress = Progress(console=Console(file=file, stderr=file is None))
+        self._task = self._progress.add_task(description, total=None)
+        self._progress.start()
+
+    def update(self, more: int) -> None:
+        self.n += more
+        self._progress.update(self._task, completed=self.n, total=self.total)
+
+    def close(self) -> None:
+        self._progress.stop()
 
 
 class _Line:
@@ -79,3 +113,6 @@ class _Line:
 
     def close(self) -> None:
         self._write("\n")
+
+
+_KINDS: dict[str, Callable[[str, TextIO | None], Any]] = {"tqdm": _tqdm, "rich": _Rich, "plain": _Line}

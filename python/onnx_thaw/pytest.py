@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from onnx_thaw import _reading, _running
 from onnx_thaw._errors import Error, InvalidArgument
-from onnx_thaw._models import ModelLike, as_file, load
+from onnx_thaw._models import ModelLike, load
 from onnx_thaw._options import Inputs, Sizes
 
 if TYPE_CHECKING:
@@ -117,16 +117,16 @@ def assert_same(model: ModelLike, reference: Reference, *, sizes: Sizes = "", po
     is_stored = isinstance(reference, (str, os.PathLike)) and (Path(reference).suffix == ".npz" or Path(reference).is_dir())
     if not is_stored:
         sizes = sizes or _default("thaw_sizes")
-    with as_file(model) as path, tempfile.TemporaryDirectory(prefix="onnx_thaw_") as folder:
-        if callable(reference):
+    if callable(reference):
+        with tempfile.TemporaryDirectory(prefix="onnx_thaw_") as folder:
             cases = Path(folder, "cases.npz")
-            _store(cases, path, reference, sizes, points, inputs, values, seed)
-            report = _running.verify(path, cases, atol=atol, rtol=rtol, cosine=cosine, outputs=outputs, cast=cast)
-        else:
-            report = _running.verify(path, reference, sizes=sizes, points=points, inputs=inputs, values=values, seed=seed, atol=atol,
-                                   rtol=rtol, cosine=cosine, outputs=outputs, cast=cast)
+            _store(cases, model, reference, sizes, points, inputs, values, seed)
+            report = _running.verify(model, cases, atol=atol, rtol=rtol, cosine=cosine, outputs=outputs, cast=cast)
+    else:
+        report = _running.verify(model, reference, sizes=sizes, points=points, inputs=inputs, values=values, seed=seed, atol=atol,
+                                 rtol=rtol, cosine=cosine, outputs=outputs, cast=cast)
     if not report.accepted:
-        text = str(report).partition("\n")[2].strip("\n")  # without the first line, which has paths of copies
+        text = str(report).partition("\n")[2].strip("\n")  # the first line may name the file of cases, which is gone
         raise AssertionError(f"{_named(model)} against {_named(reference)}\n\n{text}")
 
 
@@ -138,23 +138,23 @@ def _named(side: Reference) -> str:
     return f"<{type(side).__name__}>"
 
 
-def _store(file: Path, path: Path, reference: Callable[..., Any], sizes: Sizes, points: int, inputs: Inputs | None,
+def _store(file: Path, subject: ModelLike, reference: Callable[..., Any], sizes: Sizes, points: int, inputs: Inputs | None,
            values: Mapping[str, Iterable[int]] | None, seed: int) -> None:
     """Writes what a function returns for the inputs that are drawn at each size, as cases of an .npz file."""
     __tracebackhide__ = True
     import numpy as np
-    model = load(path)
+    model = load(subject)
     # The library chooses the sizes: they are those of the model against itself.
-    chosen = _running.verify(path, path, sizes=sizes, points=points, inputs=inputs, values=values, seed=seed)
+    chosen = _running.verify(subject, subject, sizes=sizes, points=points, inputs=inputs, values=values, seed=seed)
     if not chosen.points:
         raise AssertionError(str(chosen).partition("\n")[2].strip())
     arrays: dict[str, Any] = {}
     for point in chosen.points:
         text = ",".join(f"{name}={size}" for name, size in point.sizes)
         try:
-            given = _running.run(path, inputs, values=values, sizes=text, random=True, seed=seed).inputs
+            given = _running.run(subject, inputs, values=values, sizes=text, random=True, seed=seed).inputs
         except Error as error:
-            raise AssertionError(f"{_named(path)} does not run at {text or 'the given inputs'}: {error}") from None
+            raise AssertionError(f"{_named(subject)} does not run at {text or 'the given inputs'}: {error}") from None
         feeds = {port.name: given[port.name] for port in model.inputs if port.name in given}
         returned = _by_name(_call(reference, feeds), [port.name for port in model.outputs])
         case = text.replace("/", "|") or "case"  # CASE/NAME are the names of arrays

@@ -75,6 +75,37 @@ def test_a_bar_of_tqdm(save, tmp_path):
     assert "measuring: 100%" in shown.getvalue() and shown.getvalue().endswith("\n")
 
 
+def test_a_bar_of_rich(save, tmp_path):
+    pytest.importorskip("rich")
+    shown = io.StringIO()
+    with thaw.progress.bar("measuring", file=shown, kind="rich") as bar:
+        assert measured(save, tmp_path, bar).accepted
+    assert "measuring" in shown.getvalue() and "100%" in shown.getvalue()
+    with thaw.progress.bar("writing", file=shown, kind="rich") as bar:
+        for i, word in enumerate(["once", "upon"]):
+            bar(i + 1, word)
+
+
+def test_a_bar_is_of_what_is_installed(monkeypatch):
+    made = []
+    monkeypatch.setattr(thaw.progress, "_KINDS", {
+        name: (lambda *_, name=name: made.append(name) or thaw.progress._Line("", io.StringIO())) for name in thaw.progress._KINDS})
+    with thaw.progress.bar() as bar:
+        bar(1, 2)
+    assert made == ["tqdm"]
+    monkeypatch.undo()
+    for name in ("tqdm", "tqdm.auto", "rich", "rich.console"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with thaw.progress.bar(file=io.StringIO()) as bar:
+        bar(1, 2)
+        assert isinstance(bar._shown, thaw.progress._Line)
+    for kind in ("tqdm", "rich"):
+        with pytest.raises(ImportError), thaw.progress.bar(kind=kind) as bar:
+            bar(1, 2)
+    with pytest.raises(thaw.InvalidArgument, match="expected one of tqdm, rich, plain"):
+        thaw.progress.bar(kind="nix")
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
@@ -82,7 +113,7 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize("shown", [io.StringIO, Terminal])
 def test_a_line_without_tqdm(monkeypatch, save, tmp_path, shown):
-    for name in ("tqdm", "tqdm.auto"):
+    for name in ("tqdm", "tqdm.auto", "rich", "rich.console"):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setattr(sys, "stderr", shown())
     with thaw.progress.bar("measuring") as bar:
@@ -99,7 +130,7 @@ def test_bars_of_what_has_no_total_or_never_begins(monkeypatch, has_tqdm):
     if has_tqdm:
         pytest.importorskip("tqdm")
     else:
-        for name in ("tqdm", "tqdm.auto"):
+        for name in ("tqdm", "tqdm.auto", "rich", "rich.console"):
             monkeypatch.setitem(sys.modules, name, None)
     shown = io.StringIO()
     with thaw.progress.bar("writing", file=shown):
@@ -132,6 +163,8 @@ def test_reports_become_tables(save):
                                  (thaw.split(net, at=["r0"]), 2, "weight_bytes"), (thaw.rules(), len(thaw.rules()), "title")]:
         table = thaw.to_pandas(result)
         assert len(table) == rows and column in table.columns
+        if not isinstance(result, list):
+            assert table.equals(result.to_pandas())
     outputs = thaw.to_pandas(thaw.verify(net, net).points[0].outputs)
     assert outputs["comparison.max_abs_diff"].tolist() == [0.0]
 

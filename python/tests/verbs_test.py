@@ -130,7 +130,8 @@ def test_options_that_are_wrong(save):
     path = save(mlp(), "m")
     for call, said in [(lambda: thaw.convert(path, to="int5"), "expected one of"),
                        (lambda: thaw.check(path, sizes={"batch": range(5, 5)}), "has no sizes"),
-                       (lambda: thaw.inspect(path, sizes="batch"), "one number for each size"),
+                       (lambda: thaw.inspect(path, sizes="batch"), "there is no '='"),
+                       (lambda: thaw.inspect(path, sizes="batch=1|2"), "more than one value"),
                        (lambda: thaw.optimize(path, only=["nix"]), "nix"),
                        (lambda: thaw.inspect(path, sizes={"nix": 3}), "nix")]:
         with pytest.raises(ValueError, match=said) as caught:

@@ -3,13 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from onnx_thaw import _thaw
 from onnx_thaw._arrays import as_numpy
 from onnx_thaw.torch._nested import Flat
 from onnx_thaw.torch._sizes import Point, text_of
-
-# As in thaw verify: absolute and relative, by the coarser type.
-_TOLERANCES = {"float64": (1e-4, 1e-3), "float32": (1e-4, 1e-3), "float16": (1e-2, 1e-2), "bfloat16": (1e-2, 1e-2)}
-_COARSE = (0.1, 0.1)
 
 
 class Comparison:
@@ -19,7 +16,7 @@ class Comparison:
         sizes: The point.
         exported: Whether the model was made of a trace at this point.
         agrees: Whether all outputs agree.
-        max_abs_diff: Largest absolute difference of all floating-point outputs that were compared.
+        max_abs_diff: Largest absolute difference of all outputs that were compared.
         cosine: The least cosine of an output with that of the module, as vectors.
         reason: Why it does not agree.
     """
@@ -50,8 +47,7 @@ class Comparison:
 
 
 def compare(found: Comparison, expected: Flat, actual: dict[str, Any]) -> Comparison:
-    """Compares all outputs; what differs stands in `found`."""
-    import numpy as np
+    """Compares all outputs as `thaw verify` does; what differs stands in `found`."""
     more = sorted(set(actual) - set(expected.names))
     if more:
         found.fail(f"the module does not return {', '.join(more)}")
@@ -63,30 +59,9 @@ def compare(found: Comparison, expected: Flat, actual: dict[str, Any]) -> Compar
             return found.fail(f"'{name}' is {list(got.shape)}, and {list(wanted.shape)} by the module")
         if wanted.dtype != got.dtype:
             return found.fail(f"'{name}' is {got.dtype}, and {wanted.dtype} by the module")
-        if wanted.dtype.kind not in "fV" and wanted.dtype.name not in ("bfloat16",) and not wanted.dtype.name.startswith("float"):
-            if not np.array_equal(wanted, got):
-                found.fail(f"{np.sum(wanted != got)} of {wanted.size} elements of '{name}' differ")
-            continue
-        atol, rtol = _TOLERANCES.get(wanted.dtype.name, _COARSE)
-        a, b = got.astype(np.float64).ravel(), wanted.astype(np.float64).ravel()
-        if not a.size:
-            continue
-        same = (a == b) | (np.isnan(a) & np.isnan(b))
-        finite = np.isfinite(a) & np.isfinite(b)
-        with np.errstate(invalid="ignore"):
-            difference = np.where(finite, np.abs(a - b), 0.0)
-        outside = ~same & (~finite | (difference > atol + rtol * np.abs(np.where(finite, b, 0.0))))
-        found.max_abs_diff = max(found.max_abs_diff, float(difference.max()))
-        found.cosine = min(found.cosine, _cosine(a[finite], b[finite]))
-        if outside.any():
-            found.fail(f"{outside.sum()} of {a.size} elements of '{name}' differ by more than {atol:g} + {rtol:g} * |expected|; "
-                       f"max abs diff {difference.max():.3g} (max |output| {np.abs(b[np.isfinite(b)]).max(initial=0):.3g})")
+        one = _thaw.compare(got, wanted, _thaw.Tolerance())
+        found.max_abs_diff = max(found.max_abs_diff, one.max_abs_diff)
+        found.cosine = min(found.cosine, one.cosine)
+        if not one.agrees:
+            found.fail(f"of '{name}' {one.reason}; max abs diff {one.max_abs_diff:.3g}")
     return found
-
-
-def _cosine(a: Any, b: Any) -> float:
-    import numpy as np
-    lengths = float(np.linalg.norm(a)), float(np.linalg.norm(b))
-    if 0.0 in lengths:
-        return 1.0 if lengths == (0.0, 0.0) else 0.0
-    return min(1.0, float(a @ b) / (lengths[0] * lengths[1]))
