@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,6 +92,26 @@ struct BuildReport {
 // exist. Nothing is written before all parts are built. Throws thaw::Error for options that contradict each other, for a part
 // that the family does not have, and for a checkpoint that is incomplete or malformed.
 THAW_API BuildReport build(const std::filesystem::path& checkpoint, const std::filesystem::path& folder,
+                           const BuildOptions& options = {});
+
+// A weight of a model that the caller holds.
+struct WeightInMemory {
+  std::string name;  // as transformers saves it
+  DataType dtype = DataType::kFloat;
+  std::vector<int64_t> dims;
+  std::span<const std::byte> bytes;   // row-major, little-endian
+  std::shared_ptr<const void> owner;  // of the bytes; null where the caller keeps them until build() returns
+};
+
+struct CheckpointInMemory {
+  std::filesystem::path
+      folder;  // config.json and what else stands beside the weights: tokenizer.json, generation_config.json
+  std::vector<WeightInMemory> weights;
+};
+
+// The same of weights in memory, which are read while the files are written, and not copied before. Throws thaw::Error also for a
+// weight that is there twice or has another number of bytes than its dims.
+THAW_API BuildReport build(const CheckpointInMemory& checkpoint, const std::filesystem::path& folder,
                            const BuildOptions& options = {});
 
 THAW_API std::string to_json(const BuildReport& report);

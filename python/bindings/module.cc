@@ -12,6 +12,7 @@
 #include "errors.h"
 #include "interrupt.h"
 #include "result.h"
+#include "weights.h"
 
 #include "thaw/thaw.h"
 
@@ -483,6 +484,7 @@ NB_MODULE(_thaw, m) {
   bind_diff_and_plan(m);
   bind_session(m);
   bind_verbs(m);
+  bind_build_in_memory(m);
 }
 
 }  // namespace thaw::python

@@ -8,6 +8,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/json_file.h"
+#include "thaw/ir/data/safetensors.h"
 
 namespace thaw::model {
 namespace {
@@ -15,6 +16,15 @@ namespace {
 constexpr char kSingleFile[] = "model.safetensors";
 constexpr char kIndexFile[] = "model.safetensors.index.json";
 constexpr auto kAsStored = [](const std::string& name) { return name; };
+
+const std::filesystem::path& require_folder(const std::filesystem::path& folder) {
+  if (std::filesystem::is_directory(folder)) return folder;
+  throw Error(ErrorCode::kCannotRead,
+              {.what = std::filesystem::exists(folder) ? "is not a folder" : "there is no such folder",
+               .where = folder.string(),
+               .expected = "a checkpoint: config.json and *.safetensors in one folder",
+               .next = "give the folder that the checkpoint was saved to"});
+}
 
 // A link counts whatever it points to: opening the file says that nothing is there.
 bool has_entry(const std::filesystem::path& path) {
@@ -51,17 +61,13 @@ void refuse_quantized(const Config& config) {
 
 }  // namespace
 
+Checkpoint::Checkpoint(std::filesystem::path folder, std::string where)
+    : folder_(std::move(folder)), where_(std::move(where)), config_(Config::open(folder_ / "config.json")) {
+  refuse_quantized(config_);
+}
+
 Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
-  if (!std::filesystem::is_directory(folder)) {
-    throw Error(ErrorCode::kCannotRead,
-                {.what = std::filesystem::exists(folder) ? "is not a folder" : "there is no such folder",
-                 .where = folder.string(),
-                 .expected = "a checkpoint: config.json and *.safetensors in one folder",
-                 .next = "give the folder that the checkpoint was saved to"});
-  }
-  Checkpoint checkpoint(Config::open(folder / "config.json"));
-  checkpoint.folder_ = folder;
-  refuse_quantized(checkpoint.config_);
+  Checkpoint checkpoint(require_folder(folder), folder.string());
   if (has_entry(folder / kSingleFile)) {
     checkpoint.add_file(folder / kSingleFile, kAsStored);
     return checkpoint;
@@ -77,7 +83,7 @@ Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
   for (const auto& [tensor, file] : index) names.insert(file);
   for (const std::string& name : names) checkpoint.add_file(folder / name, kAsStored);
   for (const auto& [tensor, file] : index) {
-    if (checkpoint.where_.contains(tensor)) continue;
+    if (checkpoint.tensors_.contains(tensor)) continue;
     throw Error(ErrorCode::kInvalidFile,
                 {.what = fmt::format("'{}' is not in {}, where the index places it", tensor, file),
                  .where = (folder / kIndexFile).string(),
@@ -87,17 +93,35 @@ Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
   return checkpoint;
 }
 
+Checkpoint Checkpoint::in_memory(const CheckpointInMemory& given) {
+  Checkpoint checkpoint(require_folder(given.folder), "weights in memory");
+  const auto refuse = [](const WeightInMemory& weight, std::string what, std::string expected) {
+    throw Error(ErrorCode::kInvalidArgument, {.what = std::move(what),
+                                              .where = fmt::format("weight '{}'", weight.name),
+                                              .expected = std::move(expected),
+                                              .next = "pass each weight once, with all of its bytes"});
+  };
+  for (const WeightInMemory& weight : given.weights) {
+    ir::Tensor tensor = ir::Tensor::view(weight.name, weight.dtype, weight.dims, weight.bytes, weight.owner);
+    if (const uint64_t needed = tensor.num_bytes(); needed != weight.bytes.size())
+      refuse(weight, fmt::format("has {} bytes", weight.bytes.size()),
+             fmt::format("{} for its shape of {}", needed, ir::name_of(weight.dtype)));
+    if (!checkpoint.tensors_.emplace(weight.name, Stored{std::move(tensor), checkpoint.where_}).second)
+      refuse(weight, "is there twice", "each name once");
+  }
+  return checkpoint;
+}
+
 template <typename Rename>
 void Checkpoint::add_file(const std::filesystem::path& path, Rename rename) {
-  files_.push_back(std::make_unique<ir::Safetensors>(ir::Safetensors::open(path)));
-  for (const ir::Safetensors::Entry& entry : files_.back()->entries()) {
-    const auto [location, is_new] = where_.emplace(rename(entry.name), Location{files_.size() - 1, &entry});
+  const ir::Safetensors file = ir::Safetensors::open(path);
+  for (const ir::Safetensors::Entry& entry : file.entries()) {
+    const auto [other, is_new] = tensors_.emplace(rename(entry.name), Stored{file.tensor(entry), file.file_name()});
     if (is_new) continue;
-    throw Error(ErrorCode::kInvalidFile,
-                {.what = fmt::format("'{}' is in {} too", entry.name, files_[location->second.file]->file_name()),
-                 .where = path.string(),
-                 .expected = "each tensor in one file",
-                 .next = "remove the files that do not belong to the checkpoint"});
+    throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("'{}' is in {} too", entry.name, other->second.file),
+                                          .where = path.string(),
+                                          .expected = "each tensor in one file",
+                                          .next = "remove the files that do not belong to the checkpoint"});
   }
 }
 
@@ -121,15 +145,15 @@ void Checkpoint::add_alias(std::string canonical, std::string stored) {
   aliases_.emplace_back(std::move(canonical), std::move(stored));
 }
 
-const Checkpoint::Location* Checkpoint::look_up(std::string_view name, std::string* stored) const {
-  const auto at = [&](const std::string& candidate) -> const Location* {
-    const auto found = where_.find(candidate);
-    if (found == where_.end()) return nullptr;
+const Checkpoint::Stored* Checkpoint::look_up(std::string_view name, std::string* stored) const {
+  const auto at = [&](const std::string& candidate) -> const Stored* {
+    const auto found = tensors_.find(candidate);
+    if (found == tensors_.end()) return nullptr;
     if (stored) *stored = candidate;
     return &found->second;
   };
   std::string plain(name);
-  if (const Location* location = at(plain)) return location;
+  if (const Stored* found = at(plain)) return found;
   std::string all = plain;
   for (const auto& [canonical, alias] : aliases_) {
     const auto replaced = [&](const std::string& text) {
@@ -139,11 +163,11 @@ const Checkpoint::Location* Checkpoint::look_up(std::string_view name, std::stri
     };
     const std::string alone = replaced(plain);
     if (alone != plain) {
-      if (const Location* location = at(alone)) return location;
+      if (const Stored* found = at(alone)) return found;
     }
     all = replaced(all);
     if (all != alone) {
-      if (const Location* location = at(all)) return location;
+      if (const Stored* found = at(all)) return found;
     }
   }
   return nullptr;
@@ -151,10 +175,10 @@ const Checkpoint::Location* Checkpoint::look_up(std::string_view name, std::stri
 
 std::optional<ir::Tensor> Checkpoint::find(std::string_view name) const {
   std::string stored;
-  const Location* location = look_up(name, &stored);
-  if (!location) return std::nullopt;
+  const Stored* found = look_up(name, &stored);
+  if (!found) return std::nullopt;
   used_.insert(std::move(stored));
-  return files_[location->file]->tensor(*location->entry);
+  return found->tensor;
 }
 
 bool Checkpoint::has(std::string_view name) const { return look_up(name, nullptr) != nullptr; }
@@ -164,14 +188,14 @@ ir::Tensor Checkpoint::get(std::string_view name, const std::vector<int64_t>& sh
   if (!tensor) {
     throw Error(ErrorCode::kInvalidFile,
                 {.what = fmt::format("the tensor '{}' is missing", name),
-                 .where = folder_.string(),
+                 .where = where_,
                  .expected = fmt::format("a tensor of shape [{}]", fmt::join(shape, ", ")),
                  .next = "fetch the checkpoint again, or see whether its config.json belongs to these weights"});
   }
   if (tensor->dims != shape) {
     throw Error(ErrorCode::kInvalidFile,
                 {.what = fmt::format("the tensor '{}' has the shape [{}]", tensor->name, fmt::join(tensor->dims, ", ")),
-                 .where = folder_.string(),
+                 .where = where_,
                  .expected = fmt::format("[{}], as config.json says", fmt::join(shape, ", ")),
                  .next = "see whether config.json belongs to these weights"});
   }
@@ -179,7 +203,7 @@ ir::Tensor Checkpoint::get(std::string_view name, const std::vector<int64_t>& sh
   if (tensor->data_type != kFloat && tensor->data_type != kFloat16 && tensor->data_type != kBfloat16) {
     throw Error(ErrorCode::kInvalidFile,
                 {.what = fmt::format("the tensor '{}' holds {}", tensor->name, ir::name_of(tensor->data_type)),
-                 .where = folder_.string(),
+                 .where = where_,
                  .expected = "float32, float16 or bfloat16",
                  .next = "take a checkpoint that is not quantized"});
   }
@@ -188,7 +212,7 @@ ir::Tensor Checkpoint::get(std::string_view name, const std::vector<int64_t>& sh
 
 std::vector<std::string> Checkpoint::unused() const {
   std::vector<std::string> names;
-  for (const auto& [name, location] : where_) {
+  for (const auto& [name, stored] : tensors_) {
     if (!used_.contains(name)) names.push_back(name);
   }
   std::sort(names.begin(), names.end());

@@ -1,4 +1,4 @@
-// A checkpoint: a folder with config.json and one or more safetensors files.
+// A checkpoint: a folder with config.json and one or more safetensors files, or with config.json alone beside weights in memory.
 //
 // Weights are found by their canonical name, which is the one that transformers saves. A checkpoint of another style
 // (as on the model hub) is read through aliases: rules that turn the beginning, or a part, of a canonical name into
@@ -13,7 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "thaw/ir/data/safetensors.h"
+#include "thaw/build.h"
+#include "thaw/ir/data/tensor.h"
 #include "thaw/model/config.h"
 
 namespace thaw::model {
@@ -24,8 +25,13 @@ class Checkpoint {
   // or a file is missing, two files hold one name, the index names a tensor that its file lacks, or the weights are
   // quantized.
   static Checkpoint open(const std::filesystem::path& folder);
+  // The weights are views on the caller's bytes. Throws thaw::Error where there is no such folder, one name is there twice, a
+  // weight's bytes are not those of its dims, or the weights are quantized.
+  static Checkpoint in_memory(const CheckpointInMemory& given);
 
   const std::filesystem::path& folder() const { return folder_; }
+  // Where its weights are, for messages.
+  const std::string& where() const { return where_; }
   const Config& config() const { return config_; }
 
   // Another name for weights: where a canonical name contains `canonical` (at its beginning if it ends with '.', or
@@ -47,19 +53,19 @@ class Checkpoint {
   std::vector<std::string> unused() const;
 
  private:
-  explicit Checkpoint(Config config) : config_(std::move(config)) {}
-  struct Location {
-    size_t file;
-    const ir::Safetensors::Entry* entry;
+  Checkpoint(std::filesystem::path folder, std::string where);
+  struct Stored {
+    ir::Tensor tensor;
+    std::string file;
   };
-  const Location* look_up(std::string_view name, std::string* stored) const;
+  const Stored* look_up(std::string_view name, std::string* stored) const;
   template <typename Rename>
   void add_file(const std::filesystem::path& path, Rename rename);
 
   std::filesystem::path folder_;
+  std::string where_;
   Config config_;
-  std::vector<std::unique_ptr<ir::Safetensors>> files_;
-  std::unordered_map<std::string, Location> where_;
+  std::unordered_map<std::string, Stored> tensors_;
   std::vector<std::pair<std::string, std::string>> aliases_;
   mutable std::set<std::string> used_;
 };

@@ -1,5 +1,8 @@
 #include "thaw/model/checkpoint.h"
 
+#include <memory>
+#include <span>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,6 +57,45 @@ TEST(Checkpoint, ReadsTheFilesOfAnIndex) {
   folder.write("two.safetensors", safetensors_of({tensor_of("a", {1}, {2}), tensor_of("b", {1}, {2})}));
   index(R"({"weight_map": {"a": "one.safetensors", "b": "two.safetensors"}})");
   EXPECT_THAT(error_at(folder.path()), AllOf(HasSubstr("'a' is in "), HasSubstr("one.safetensors too")));
+}
+
+TEST(Checkpoint, OfMemoryReadsTheCallersBytes) {
+  const TempFolder folder;
+  folder.write("config.json", kConfig);
+  auto values = std::make_shared<std::vector<float>>(std::vector<float>{1, 2});
+  const std::weak_ptr<const void> kept = values;
+  const auto bytes = [&] { return std::as_bytes(std::span(*values)); };
+  CheckpointInMemory given{.folder = folder.path(), .weights = {{"a", DataType::kFloat, {2}, bytes(), values}}};
+  {
+    Checkpoint checkpoint = Checkpoint::in_memory(given);
+    given.weights.clear();
+    checkpoint.add_alias("model.", "");
+    const ir::Tensor tensor = checkpoint.get("model.a", {2});
+    EXPECT_EQ(tensor.bytes().data(), reinterpret_cast<const std::byte*>(values->data()));
+    EXPECT_THAT(checkpoint.unused(), testing::IsEmpty());
+    EXPECT_THAT(error_of([&] { static_cast<void>(checkpoint.get("b", {2})); }),
+                AllOf(HasSubstr("'b' is missing"), HasSubstr("weights in memory")));
+    values.reset();
+    EXPECT_FALSE(kept.expired());
+  }
+  EXPECT_TRUE(kept.expired());
+}
+
+TEST(Checkpoint, OfMemoryRefusesWeightsThatAreNotWhole) {
+  const TempFolder folder;
+  const std::vector<float> values{1, 2};
+  const auto bytes = std::as_bytes(std::span(values));
+  const auto says = [&](std::vector<WeightInMemory> weights) {
+    return error_of([&] { Checkpoint::in_memory({.folder = folder.path(), .weights = std::move(weights)}); });
+  };
+  EXPECT_THAT(says({}), HasSubstr("config.json"));
+  folder.write("config.json", kConfig);
+  EXPECT_THAT(says({{"a", DataType::kFloat, {3}, bytes, nullptr}}),
+              AllOf(HasSubstr("'a'"), HasSubstr("has 8 bytes"), HasSubstr("12")));
+  EXPECT_THAT(says({{"a", DataType::kFloat, {2}, bytes, nullptr}, {"a", DataType::kFloat16, {4}, bytes, nullptr}}),
+              HasSubstr("is there twice"));
+  folder.write("config.json", R"({"model_type": "any", "quantization_config": {"quant_method": "gptq"}})");
+  EXPECT_THAT(says({}), HasSubstr("gptq"));
 }
 
 TEST(Checkpoint, WhatIsNoCheckpointIsRefused) {

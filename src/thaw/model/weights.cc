@@ -17,7 +17,7 @@ Weight Weights::get(std::string_view name, const std::vector<int64_t>& shape) co
   if (!a) return weight;
   if (a->dims.size() != 2) {
     throw Error(ErrorCode::kInvalidFile, {.what = fmt::format("the adapter '{}' has {} axes", down, a->dims.size()),
-                                          .where = checkpoint_.folder().string(),
+                                          .where = checkpoint_.where(),
                                           .expected = "2",
                                           .next = "fetch the checkpoint again"});
   }

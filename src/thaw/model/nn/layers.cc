@@ -38,7 +38,7 @@ Var concatenated_linear(const Scope& scope, const std::vector<std::pair<std::str
   if (biases && biases->num_rows() != weights->num_rows()) {
     throw Error(ErrorCode::kUnsupported,
                 {.what = fmt::format("only some of the layers of '{}' have a bias", scope.name()),
-                 .where = scope.weights().checkpoint().folder().string(),
+                 .where = scope.weights().checkpoint().where(),
                  .expected = "a bias for all of them, or for none",
                  .next = "fetch the checkpoint again"});
   }
