@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from onnx_thaw import ir as ir
     from onnx_thaw import pytest as pytest
     from onnx_thaw import torch as torch
+    from onnx_thaw import transformers as transformers
 else:
     def __getattr__(name):
         """Modules that need other packages are imported when they are asked for."""

@@ -94,6 +94,12 @@ _CLASSES: dict[str, type[Error]] = {
 }
 
 
+def stated(code: str, what: str, *, where: str = "", expected: str = "", next_step: str = "") -> Error:
+    """An error of Python's part, in one sentence as the library puts it."""
+    parts = [f"{where}: {what}" if where else what, f"expected {expected}" if expected else "", next_step]
+    return make(code, "; ".join(part for part in parts if part), what, where, expected, next_step)
+
+
 def make(code: str, message: str, what: str, where: str, expected: str, next_step: str) -> Error:
     """The exception of an error of the library."""
     kind = _CLASSES.get(code, Error)

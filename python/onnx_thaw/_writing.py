@@ -212,6 +212,31 @@ def lift(traces: Sequence[PathLike], path: PathLike | None = None, *, trace_valu
     return _thaw.lift(given, options, output(path, external, rename, in_place))
 
 
+def build_options(*, part: str = "all", dtype: str = "f32", target: str = "portable", opset: int = 20, kv_cache: bool = False,
+                  genai: bool = False, pooling: str | None = None, lora: str = "vision", vision_input: str = "patches",
+                  method: str = "search", block: int = 32, symmetric: bool = False, real_zeros: bool = False, accuracy_level: int = 0,
+                  rename: Mapping[str, str] | None = None, check: bool = True) -> _thaw.BuildOptions:
+    """The options of `build`."""
+    options = _thaw.BuildOptions()
+    options.part, options.opset, options.kv_cache, options.genai, options.load = part, opset, kv_cache, genai, check
+    weights, _, activations = dtype.partition("-") if dtype == "int4-f16" else (dtype, "", "")
+    kind = choice(_thaw.NumberFormat, {"f32": "keep", "float32": "keep"}.get(weights, weights))
+    if kind in (_thaw.NumberFormat.KEEP, _thaw.NumberFormat.FLOAT16, _thaw.NumberFormat.BFLOAT16):
+        options.dtype = {_thaw.NumberFormat.KEEP: _thaw.DataType.FLOAT, _thaw.NumberFormat.FLOAT16: _thaw.DataType.FLOAT16,
+                         _thaw.NumberFormat.BFLOAT16: _thaw.DataType.BFLOAT16}[kind]
+    else:
+        options.weights = kind
+        options.dtype = _thaw.DataType.FLOAT16 if activations else _thaw.DataType.FLOAT
+    options.blocks.method, options.blocks.block, options.blocks.symmetric = choice(_thaw.BlockMethod, method), block, symmetric
+    options.blocks.real_zeros, options.blocks.accuracy_level = real_zeros, accuracy_level
+    options.target, options.lora = choice(_thaw.BuildTarget, target), choice(_thaw.Lora, lora)
+    options.input = choice(_thaw.VisionInput, vision_input)
+    if pooling is not None:
+        options.pooling = choice(_thaw.Pooling, pooling)
+    options.rename = list((rename or {}).items())
+    return options
+
+
 @verb
 def build(checkpoint: PathLike, folder: PathLike, *, part: str = "all", dtype: str = "f32", target: str = "portable", opset: int = 20,
           kv_cache: bool = False, genai: bool = False, pooling: str | None = None, lora: str = "vision",
@@ -251,23 +276,9 @@ def build(checkpoint: PathLike, folder: PathLike, *, part: str = "all", dtype: s
         >>> thaw.inspect("built/text.onnx").outputs[0].dims
         ['batch', 'seq', '407']
     """
-    options = _thaw.BuildOptions()
-    options.part, options.opset, options.kv_cache, options.genai, options.load = part, opset, kv_cache, genai, check
-    weights, _, activations = dtype.partition("-") if dtype == "int4-f16" else (dtype, "", "")
-    kind = choice(_thaw.NumberFormat, {"f32": "keep", "float32": "keep"}.get(weights, weights))
-    if kind in (_thaw.NumberFormat.KEEP, _thaw.NumberFormat.FLOAT16, _thaw.NumberFormat.BFLOAT16):
-        options.dtype = {_thaw.NumberFormat.KEEP: _thaw.DataType.FLOAT, _thaw.NumberFormat.FLOAT16: _thaw.DataType.FLOAT16,
-                         _thaw.NumberFormat.BFLOAT16: _thaw.DataType.BFLOAT16}[kind]
-    else:
-        options.weights = kind
-        options.dtype = _thaw.DataType.FLOAT16 if activations else _thaw.DataType.FLOAT
-    options.blocks.method, options.blocks.block, options.blocks.symmetric = choice(_thaw.BlockMethod, method), block, symmetric
-    options.blocks.real_zeros, options.blocks.accuracy_level = real_zeros, accuracy_level
-    options.target, options.lora = choice(_thaw.BuildTarget, target), choice(_thaw.Lora, lora)
-    options.input = choice(_thaw.VisionInput, vision_input)
-    if pooling is not None:
-        options.pooling = choice(_thaw.Pooling, pooling)
-    options.rename = list((rename or {}).items())
+    options = build_options(part=part, dtype=dtype, target=target, opset=opset, kv_cache=kv_cache, genai=genai, pooling=pooling, lora=lora,
+                            vision_input=vision_input, method=method, block=block, symmetric=symmetric,
+                            real_zeros=real_zeros, accuracy_level=accuracy_level, rename=rename, check=check)
     return _thaw.build(Path(checkpoint), Path(folder), options)
 
 

@@ -54,9 +54,8 @@ class Ranges:
         self.given: dict[str, Expression] = {}
         self.relations: list[Expression] = []
         for entry in _split(text):
-            name, equals, rest = entry.partition("=")
-            name = name.strip()
-            if not equals or rest.startswith("=") or _NAME.fullmatch(name) is None:
+            name, rest = _definition(entry)
+            if not name:
                 relation = Expression(entry)
                 if not relation.relation:
                     raise InvalidArgument(f"sizes: {entry!r} says no range and no relation; expected {_GRAMMAR}")
@@ -107,6 +106,18 @@ class Ranges:
                if name in point and expression.names <= point.keys()):
             return False
         return all(relation.at(point) for relation in self.relations if relation.names <= point.keys())
+
+
+def defined(text: str) -> list[str]:
+    """The names of the sizes that have a range or an expression."""
+    return [name for name, _ in map(_definition, _split(text)) if name]
+
+
+def _definition(entry: str) -> tuple[str, str]:
+    """The name and the values of a size; no name where it is a relation."""
+    name, equals, rest = entry.partition("=")
+    name = name.strip()
+    return (name, rest) if equals and not rest.startswith("=") and _NAME.fullmatch(name) else ("", "")
 
 
 def _split(text: str) -> list[str]:
