@@ -1,6 +1,9 @@
 """Export of PyTorch modules at every size: right at sizes that were not exported, or refused with the reason."""
 import json
+import os
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -219,6 +222,15 @@ def test_what_the_module_raises_goes_to_the_caller():
     with pytest.raises(RuntimeError):
         thaw.torch.export(module, lambda n: torch.randn(n, 5), sizes="n=1..9")
     assert module.training
+
+
+def test_a_runtime_that_is_missing_is_no_fault_of_the_export(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import torch, onnx_thaw as thaw\n"
+                      "try:\n    print(thaw.torch.export(torch.nn.Linear(3, 4), lambda n: torch.randn(n, 3), sizes='n=1..40').reason)\n"
+                      "except thaw.Error as error:\n    print('raised', error.code)\n")
+    run = subprocess.run([sys.executable, str(script)], env={**os.environ, "THAW_ONNXRUNTIME": str(tmp_path)}, capture_output=True, text=True)
+    assert run.stdout.splitlines()[-1] == "raised runtime_missing", run
 
 
 class Random(nn.Module):
