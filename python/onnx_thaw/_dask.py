@@ -189,12 +189,13 @@ def _sent(files: _Files, preprocessing: list[str], why: str) -> dict[str, bytes]
 
 def _sights(client: Client, files: _Files, folder: Path | None) -> list[_Sight]:
     try:
-        sights: dict[str, _Sight] = client.run(_look, files.states(), folder)
+        found: Any = client.run(_look, files.states(), folder)
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("onnx_thaw"):
             raise
         raise InvalidArgument("a worker does not have the package onnx_thaw; install it there: "
                               f"pip install 'onnx-thaw[runtime,dask]=={_thaw.version()}'") from error
+    sights: dict[str, _Sight] = found
     if not sights:
         raise InvalidArgument("the client has no workers; start some, and wait for them with client.wait_for_workers(1)")
     for address, sight in sights.items():
@@ -224,7 +225,7 @@ class _Progress:
 def _answer_of(future: Future, number: int, count: int) -> tuple[str, int]:
     """The report of a shard that is done, as JSON, and of how many runs of nodes it is."""
     if future.status != "finished":
-        error = future.exception() if future.status == "error" else None
+        error: Any = future.exception() if future.status == "error" else None
         if isinstance(error, Error):
             raise error
         raise RuntimeFailed(f"shard {number} of {count} has no result: {error or future.status}; where workers run out of memory, "

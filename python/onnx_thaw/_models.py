@@ -115,8 +115,9 @@ def _of_ir(source: Any) -> Model:
 
 def _is_large(tensor: Any) -> bool:
     import onnx_ir
-    in_memory = tensor is not None and not isinstance(tensor, (onnx_ir.ExternalTensor, onnx_ir.StringTensor))
-    return in_memory and tensor.nbytes >= _LARGE
+    if tensor is None or isinstance(tensor, (onnx_ir.ExternalTensor, onnx_ir.StringTensor)):
+        return False
+    return int(tensor.nbytes) >= _LARGE
 
 
 def _bytes_of(tensor: Any) -> Any:

@@ -116,7 +116,7 @@ def fix_with_reference(model: ModelLike, reference: PathLike, path: PathLike | N
         The report and the model.
 
     Examples:
-        >>> freed = thaw.fix_with_reference("vision.onnx", "refs.npz", at={"grid_thw": [1, 22, 30]})
+        >>> freed = thaw.fix_with_reference("vision.onnx", "refs.npz", values={"grid_thw": [1, 22, 30]})
         >>> freed.accepted
         True
     """

@@ -214,6 +214,7 @@ def maker_for(model: Any, task: Task, sizes: Sizes) -> tuple[Maker, str]:
             wrong_sizes = wrong_sizes or error
             continue
         points = choose(Ranges(text), 2)
+        point = points[0]
         try:
             with left_as_it_was(model, _SEED), torch.no_grad():
                 for point in points:
