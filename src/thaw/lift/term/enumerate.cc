@@ -13,7 +13,7 @@ namespace {
 
 using dim::Dim;
 
-constexpr int64_t kLargest = int64_t{1} << 30;  // of values: their products are reckoned in 64 bits
+constexpr int64_t kLargest = int64_t{1} << 28;  // of values: four times one, times another, is reckoned in 64 bits
 constexpr int64_t kLargestPiece = 64;           // windows, patches and strides
 constexpr int64_t kLargestShare = 8;            // of p / q
 constexpr double kMostOfAPair = 11;             // bits of each of two forms that are combined
@@ -30,6 +30,8 @@ double bits_of_offset(int64_t n) { return n == 0 ? 0 : 2.5 + 1.5 * bits_of(n); }
 
 int64_t floor_of(int64_t a, int64_t n) { return a / n - (a % n < 0 ? 1 : 0); }
 int64_t ceil_of(int64_t a, int64_t n) { return -floor_of(-a, n); }
+
+bool is_small(int64_t v) { return v > -kLargest && v < kLargest; }
 
 bool is_steady(std::span<const int64_t> at) {
   return std::ranges::all_of(at, [&](int64_t v) { return v == at.front(); });
@@ -58,8 +60,7 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, std::span<const int64_t
   std::ranges::stable_sort(atoms_, {}, &Atom::bits);
   for (uint32_t i = 0; i < atoms_.size(); ++i) {
     num_points_ = atoms_[i].at.size();
-    const bool is_small = std::ranges::all_of(atoms_[i].at, [](int64_t v) { return std::abs(v) < kLargest; });
-    if (is_small && !is_steady(atoms_[i].at)) add_forms(i);
+    if (std::ranges::all_of(atoms_[i].at, is_small) && !is_steady(atoms_[i].at)) add_forms(i);
   }
   std::ranges::stable_sort(forms_, {}, &Form::bits);
   std::unordered_set<Values, HashValues> functions;
@@ -283,8 +284,7 @@ Dim Terms::dim(const Found& term) const {
 }
 
 std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
-  const bool is_small = std::ranges::all_of(wanted, [](int64_t v) { return std::abs(v) < kLargest; });
-  if (!is_small) return {};
+  if (!std::ranges::all_of(wanted, is_small)) return {};
   std::vector<Found> found;
   std::vector<Term> terms;
   if (is_steady(wanted)) terms.push_back({Dim(wanted.front()), Values(num_points_, wanted.front()), 1});
@@ -296,7 +296,7 @@ std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
     if (terms.size() >= most) break;
     std::optional<Values> at = values(each);
     if (!at || std::ranges::any_of(terms, [&](const Term& known) { return known.at == *at; })) continue;
-    terms.push_back({dim(each), std::move(*at), each.bits});
+    if (const Dim size = dim(each); size.is_known()) terms.push_back({size, std::move(*at), each.bits});
   }
   return terms;
 }
