@@ -149,7 +149,9 @@ def to_ir(model: Model) -> Any:
     files = {os.path.abspath(file) for file in model.data_files}
     for tensor, _ in _external_tensors(made):
         location = os.path.normpath(tensor.location)
-        tensor.base_dir = next((file.removesuffix(location) for file in files if file.endswith(os.sep + location)), tensor.base_dir)
+        fitting = [file for file in files if file.endswith(os.sep + location)]
+        if fitting:  # all hang below one folder: of "w.data" and "b/w.data", both end as the first location does
+            tensor.base_dir = min(fitting, key=len).removesuffix(location)
     return made
 
 

@@ -10,7 +10,7 @@ from onnx_thaw import _thaw
 from onnx_thaw._calls import verb
 from onnx_thaw._errors import InvalidArgument
 from onnx_thaw._models import ModelLike, load
-from onnx_thaw._options import Inputs, PathLike, Values, choice, feeds, many, output, paths, shard_of
+from onnx_thaw._options import Inputs, PathLike, Values, choice, feeds, many, output, paths, shard_of, word
 
 if TYPE_CHECKING:
     import distributed
@@ -115,7 +115,7 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
                                    correct_bias)
     if plan is not None:
         _thaw.read_plan(Path(plan), options)
-    options.keep, options.convert_io, options.optimize = many(keep), io == "convert", optimize
+    options.keep, options.convert_io, options.optimize = many(keep), word("io", io, {"convert": True, "keep": False}), optimize
     if asked is not None:
         options.target = asked
     options.constant_weights, options.check = constant_weights, check

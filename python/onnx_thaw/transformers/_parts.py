@@ -99,7 +99,7 @@ class _Part:
             made = {name: array for name, array in made.items() if not name.startswith("present.")}
             if step.mask is not None:
                 kept = as_numpy(step.mask)
-                made = {name: array * kept[..., None].astype(array.dtype) if array.shape[:2] == kept.shape else array for name, array in made.items()}
+                made = {name: array * kept[..., None].astype(array.dtype) if array.ndim > 2 and array.shape[:2] == kept.shape else array for name, array in made.items()}
             compare(found, Flat(list(step.outputs), list(step.outputs.values()), [], lambda tensors: tensors), made)
         return found
 
@@ -167,7 +167,7 @@ def _expected(made: Any, name: str, mask: Any) -> Any:
         return made["last_hidden_state"][torch.arange(len(mask)), last]
     if name not in made:
         raise NotComparable(f"its output '{name}' is none of the module's")
-    return made[name] * mask[..., None] if made[name].shape[:2] == mask.shape else made[name]
+    return made[name] * mask[..., None] if made[name].dim() > 2 and made[name].shape[:2] == mask.shape else made[name]
 
 
 # --- towers -----------------------------------------------------------------------------------------------------------
