@@ -14,7 +14,22 @@ from onnx_thaw.torch._sizes import Point, Ranges, range_text, text_of
 _MOST_LISTED = 5
 
 
-class ExportResult:
+class Shown:
+    """What is shown by its text."""
+
+    def to_text(self, *, all: bool = False) -> str:
+        """What `print` shows."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        import html
+        return f"<pre>{html.escape(self.to_text())}</pre>"
+
+
+class ExportResult(Shown):
     """The model, and how it was made and compared.
 
     Attributes:
@@ -110,13 +125,6 @@ class ExportResult:
         lines.append("accepted" if self.accepted else f"not accepted: {self.reason}")
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.to_text()
-
     def __repr__(self) -> str:
         at = "; ".join(text_of(point) for point in self.sizes)
         return f"ExportResult(accepted={self.accepted}, exported at {at or 'no size'}{'' if self.accepted else f', {self.reason}'})"
-
-    def _repr_html_(self) -> str:
-        import html
-        return f"<pre>{html.escape(self.to_text())}</pre>"

@@ -98,8 +98,8 @@ class _Part:
             cache = {name.replace("present.", _PAST): array for name, array in made.items() if name.startswith("present.")}
             made = {name: array for name, array in made.items() if not name.startswith("present.")}
             if step.mask is not None:
-                kept = as_numpy(step.mask)
-                made = {name: array * kept[..., None].astype(array.dtype) if array.ndim > 2 and array.shape[:2] == kept.shape else array for name, array in made.items()}
+                kept = as_numpy(step.mask) != 0
+                made = {name: _without_padding(array, kept) for name, array in made.items()}
             compare(found, Flat(list(step.outputs), list(step.outputs.values()), [], lambda tensors: tensors), made)
         return found
 
@@ -167,7 +167,12 @@ def _expected(made: Any, name: str, mask: Any) -> Any:
         return made["last_hidden_state"][torch.arange(len(mask)), last]
     if name not in made:
         raise NotComparable(f"its output '{name}' is none of the module's")
-    return made[name] * mask[..., None] if made[name].dim() > 2 and made[name].shape[:2] == mask.shape else made[name]
+    return _without_padding(made[name], mask)
+
+
+def _without_padding(values: Any, kept: Any) -> Any:
+    """Zeros where there is padding in [batch, seq, …], of PyTorch or NumPy; [batch, labels] as it is."""
+    return values * kept[..., None] if values.ndim > 2 and values.shape[:2] == kept.shape else values
 
 
 # --- towers -----------------------------------------------------------------------------------------------------------

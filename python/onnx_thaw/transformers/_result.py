@@ -10,9 +10,10 @@ from onnx_thaw import _thaw
 from onnx_thaw._errors import Refused, stated
 from onnx_thaw._options import PathLike, choice
 from onnx_thaw.torch._compare import Comparison
+from onnx_thaw.torch._result import Shown
 
 
-class BuildResult:
+class BuildResult(Shown):
     """The models of a built family, a part each, and how they were compared with the module.
 
     Attributes:
@@ -110,15 +111,8 @@ class BuildResult:
         lines.append("accepted" if self.accepted else f"not accepted: {self.reason}")
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.to_text()
-
     def __repr__(self) -> str:
         return f"BuildResult(accepted={self.accepted}, parts={', '.join(self.models) or 'none'}{'' if self.accepted else f', {self.reason}'})"
-
-    def _repr_html_(self) -> str:
-        import html
-        return f"<pre>{html.escape(self.to_text())}</pre>"
 
     def _path(self, name: str) -> Path:
         path = Path(self._folder.name, name)

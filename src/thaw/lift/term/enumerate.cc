@@ -79,7 +79,6 @@ void Terms::add(Shape shape, uint32_t atom, int64_t n, int64_t p, double bits) {
   for (int64_t& v : form.at) {
     switch (shape) {
       case Shape::kItself:
-        v = v * p;
         break;
       case Shape::kFloor:
         v = floor_of(v, n);
@@ -239,7 +238,7 @@ Dim Terms::dim(const Form& form) const {
   const Dim a = atoms_[form.atom].size, n = form.n;
   switch (form.shape) {
     case Shape::kItself:
-      return a * Dim(form.p);
+      return a;
     case Shape::kFloor:
       return dim::floor_div(a, n);
     case Shape::kCeil:
