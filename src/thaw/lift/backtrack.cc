@@ -23,7 +23,7 @@ class Backtracking {
       if (!better) break;
       best = std::move(*better);
     }
-    report_choices(best);
+    note_choices(best);
     return best;
   }
 
@@ -41,7 +41,7 @@ class Backtracking {
     for (const auto& [rule, wanted] : suspects) {
       for (size_t next = 1; next < kMostSolutions && attempts_ < kMostAttempts; ++next) {
         Choices choices = best.choices;
-        choices[wanted] += next;
+        choices[wanted].index += next;
         Attempt other = attempt(std::move(choices));
         const auto solved = other.solved.find(wanted);
         const bool is_made_up = solved != other.solved.end() && solved->second == Rule::kMadeUp;
@@ -52,26 +52,28 @@ class Backtracking {
     return std::nullopt;
   }
 
-  static void report_choices(Attempt& best) {
-    const Contradictions& c = best.contradictions;
-    if (!best.is_whole() || c.sizes == 0) return;
-    if (c.broken > 0) {
-      best.report.unexplained.push_back(
-          {c.first, fmt::format("shape inference fails at {} of {} unseen sizes; add a trace at another size", c.broken,
-                                c.sizes)});
-      return;
-    }
-    best.report.inferred.push_back({"shape inference", fmt::format("passes at {} unseen sizes", c.sizes)});
-    for (const auto& [wanted, passed] : best.choices)
-      best.report.inferred.push_back({fmt::format("{}", fmt::join(wanted, ", ")),
-                                      fmt::format("{} simpler solutions rejected by other nodes", passed)});
-  }
-
   const std::function<Attempt(Choices)>& attempt_;
   size_t attempts_ = 0;
 };
 
 }  // namespace
+
+void note_choices(Attempt& best) {
+  const Contradictions& c = best.contradictions;
+  if (!best.is_whole() || c.sizes == 0) return;
+  if (c.broken > 0) {
+    best.report.unexplained.push_back(
+        {c.first, fmt::format("shape inference fails at {} of {} unseen sizes; add a trace at another size", c.broken,
+                              c.sizes)});
+    return;
+  }
+  best.report.inferred.push_back({"shape inference", fmt::format("passes at {} unseen sizes", c.sizes)});
+  for (const auto& [wanted, choice] : best.choices) {
+    if (choice.index == 0) continue;
+    best.report.inferred.push_back({fmt::format("{}", fmt::join(wanted, ", ")),
+                                    fmt::format("{} simpler solutions rejected by other nodes", choice.index)});
+  }
+}
 
 Attempt backtrack(const std::function<Attempt(Choices)>& attempt) { return Backtracking(attempt).run(); }
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,11 +34,13 @@ struct Attempt {
   Choices choices;
   LiftReport report = {};
   std::map<std::vector<int64_t>, Rule> solved = {};  // by the wanted values
+  std::set<int64_t> cuts = {};                       // by which numbers sizes are cut, of which the traces tell
   Contradictions contradictions = {};
   Contradictions beyond = {};                  // of two traces: at sizes beyond theirs, which may have an end
+  Contradictions of_any_step = {};             // at sizes that share no divisor with the traces'
   std::optional<Note> steady = {};             // what contradicts a size that no trace varies (steady_sizes.h)
   std::optional<Note> unconfirmed = {};        // where a trace that is held out confirms nothing (holdout.h)
-  std::vector<OpenChoice> open = {};           // of two traces, the least plain first (undecided.h)
+  std::vector<OpenChoice> open = {};           // the least plain first (undecided.h)
   std::vector<std::string> emitted = {};       // the sizes that the rewrite computes
   std::unique_ptr<ir::Transaction> edit = {};  // the rewrite, taken back where nobody keeps it
   bool is_whole() const { return report.unexplained.empty(); }
@@ -45,5 +48,8 @@ struct Attempt {
 
 // The best attempt; its report says what was chosen otherwise and what is left to contradict.
 Attempt backtrack(const std::function<Attempt(Choices)>& attempt);
+
+// Adds to the report what was chosen otherwise and what is left to contradict.
+void note_choices(Attempt& best);
 
 }  // namespace thaw::lifting

@@ -10,7 +10,7 @@ Attempt attempt_with(Choices choices) {
   Attempt made{.choices = std::move(choices)};
   made.solved = {{{4, 6}, Rule::kVariable}, {{5, 9}, Rule::kLine}};
   const auto chosen = made.choices.find({5, 9});
-  const size_t passed = chosen == made.choices.end() ? 0 : chosen->second;
+  const size_t passed = chosen == made.choices.end() ? 0 : chosen->second.index;
   made.contradictions.sizes = 16;
   made.contradictions.broken = passed == 2 ? 0 : 3;
   made.contradictions.num_sound_nodes = passed == 2 ? 100 : 50;
@@ -22,7 +22,7 @@ Attempt attempt_with(Choices choices) {
 TEST(Backtrack, TakesTheNextSolutionsOfWhatIsLeastPlain) {
   const Attempt best = backtrack(attempt_with);
   EXPECT_TRUE(best.is_whole());
-  EXPECT_EQ(best.choices, (Choices{{{5, 9}, 2}}));
+  EXPECT_EQ(best.choices, (Choices{{{5, 9}, {2}}}));
   ASSERT_EQ(best.report.inferred.size(), 2U);
   EXPECT_EQ(best.report.inferred[1].where, "5, 9");
 }

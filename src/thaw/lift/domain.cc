@@ -185,6 +185,14 @@ void add_roundings(Domain& domain, std::span<const Dim> sizes, std::span<const D
   }
 }
 
+void add_shared_divisors(Domain& domain, std::span<const Dim> sizes, std::span<const Variable> variables) {
+  for (const Dim size : sizes) {
+    const std::vector<int64_t> at = in_traces(size, variables);
+    const int64_t divisor = common_divisor(at);
+    if (divisor > 1 && !dim::mod(size, divisor).is_constant(0)) add_congruence(domain, size, divisor, 0);
+  }
+}
+
 void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const Variable> variables,
                       const std::unordered_set<const ir::Node*>& traced,
                       const std::vector<std::vector<int64_t>>& broken_at) {
@@ -207,6 +215,23 @@ void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const V
       break;
     }
   }
+}
+
+bool Domain::has(const dim::Assignment& at) const {
+  const auto is_congruent = [&](const Congruence& c) {
+    const auto value = dim::evaluate(c.size, at);
+    return !value || remainder_of(*value, c.modulus) == c.remainder;
+  };
+  const auto is_multiple = [&](const std::pair<Dim, Dim>& pair) {
+    const auto size = dim::evaluate(pair.first, at), of = dim::evaluate(pair.second, at);
+    return !size || !of || *of == 0 || *size % *of == 0;
+  };
+  const auto is_fixed = [&](const Variable* v) {
+    const auto value = dim::evaluate(v->symbol, at);
+    return !value || *value == v->at.front();
+  };
+  return std::ranges::all_of(congruences, is_congruent) && std::ranges::all_of(multiples, is_multiple) &&
+         std::ranges::all_of(fixed, is_fixed);
 }
 
 std::vector<Note> Domain::notes() const {
@@ -232,6 +257,11 @@ std::vector<Note> Domain::notes() const {
     notes.push_back({dim::to_string(v->symbol),
                      fmt::format("valid for {}; a trace at another value extends this", v->at.front()),
                      {}});
+  for (const Undecided& u : undecided)
+    notes.push_back({dim::to_string(u.chosen),
+                     fmt::format("valid where it is {}, which explains the traces as well; a trace at {} tells",
+                                 dim::to_string(u.other), u.telling),
+                     {}});
   return notes;
 }
 
@@ -242,6 +272,8 @@ std::vector<std::string> Domain::relations() const {
       entries.push_back(fmt::format("({})%{}=={}", dim::to_string(c.size), c.modulus, c.remainder));
   for (const auto& [size, of] : multiples)
     entries.push_back(fmt::format("({})%max({},1)==0", dim::to_string(size), dim::to_string(of)));
+  for (const Undecided& u : undecided)
+    entries.push_back(fmt::format("{}=={}", dim::to_string(u.chosen), dim::to_string(u.other)));
   return entries;
 }
 

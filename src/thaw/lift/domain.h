@@ -39,13 +39,24 @@ struct EqualSides {
   dim::Dim symbol;
 };
 
+// Two sizes of which the traces do not tell which is right.
+struct Undecided {
+  dim::Dim chosen, other;
+  std::string telling;  // sizes at which they differ
+};
+
 struct Domain {
   std::vector<Congruence> congruences;
   std::vector<std::pair<dim::Dim, dim::Dim>> multiples;  // the first is one of the second
   std::vector<EqualSides> squares;
   std::vector<const Variable*> fixed;  // values of inputs that never differed
+  std::vector<Undecided> undecided;
 
-  bool is_everything() const { return congruences.empty() && multiples.empty() && squares.empty() && fixed.empty(); }
+  bool is_everything() const {
+    return congruences.empty() && multiples.empty() && squares.empty() && fixed.empty() && undecided.empty();
+  }
+  // Whether the model runs at these sizes.
+  bool has(const dim::Assignment& at) const;
   // "known for multiples of 16; one trace at another size tells the rest", by size.
   std::vector<Note> notes() const;
   // In the grammar of `check --sizes`, as far as that says it; relations: what is not of one size.
@@ -68,6 +79,9 @@ struct ToldRoundings {
 // depends on it too, and nothing else does.
 void add_roundings(Domain& domain, std::span<const dim::Dim> sizes, std::span<const dim::Dim> guessed,
                    const ToldRoundings& told, std::span<const Variable> variables);
+
+// Adds that these sizes are multiples of what they are multiples of in all traces.
+void add_shared_divisors(Domain& domain, std::span<const dim::Dim> sizes, std::span<const Variable> variables);
 
 // Whether the size depends on how one of these is rounded.
 bool is_rounded_as(dim::Dim size, std::span<const dim::Dim> guessed, const ToldRoundings& told,

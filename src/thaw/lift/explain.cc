@@ -16,6 +16,7 @@
 #include "thaw/lift/align/evidence.h"
 #include "thaw/lift/align/same_node.h"
 #include "thaw/lift/align/steady_pads.h"
+#include "thaw/lift/no_ops.h"
 #include "thaw/lift/restoring_pads.h"
 #include "thaw/lift/sizes_around.h"
 #include "thaw/lift/steady_coordinates.h"
@@ -295,6 +296,7 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
 void note_steady(Lifting& l) {
   l.steady_sizes = find_steady_sizes(l.alignment.nodes.front(), l.tensor_shapes, l.variables);
   note_steady_coordinates(l);
+  l.sizes_at_no_ops = sizes_at_no_ops(l);
 }
 
 }  // namespace
@@ -305,7 +307,9 @@ void find_sizes(Lifting& l) {
   l.solver.emplace(l.variables, &l.choices, &l.tensor_sizes);
   std::vector<std::vector<int64_t>> unseen = unseen_sizes(l.variables);
   std::ranges::move(sizes_beyond(l.variables), std::back_inserter(unseen));
+  std::ranges::move(sizes_of_any_step(l.variables), std::back_inserter(unseen));
   l.solver->draw(std::move(unseen));
+  l.solver->know_cuts(l.cuts);
   l.context.emplace(TableContext{l.variables, *l.solver});
   l.context->antialias = has_antialiasing(l.model());
   l.holdout.emplace(l.traces, l.variables, l.tensor_sizes);

@@ -16,17 +16,21 @@ std::vector<dim::Dim> distances(const Domain& domain, const std::vector<dim::Dim
   for (const Congruence& c : domain.congruences) all.push_back(dim::mod(c.size - dim::Dim(c.remainder), c.modulus));
   for (const auto& [size, of] : domain.multiples) all.push_back(dim::mod(size, dim::max(of, 1)));
   for (const Variable* v : domain.fixed) all.push_back(v->symbol - dim::Dim(v->at.front()));
+  for (const Undecided& u : domain.undecided) all.push_back(u.chosen - u.other);
   for (size_t i = 0; i < others.size(); ++i) all.push_back(domain.squares[i].symbol - others[i]);
   return all;
 }
 
 }  // namespace
 
-void guard(Lifting& l, const Domain& domain) {
-  ir::Model& model = l.model();
+void drop_stated_domain(ir::Model& model) {
   std::erase_if(model.metadata_props, [](const auto& pair) {
     return pair.first == infer::kValidSizesKey || pair.first == infer::kOldValidSizesKey;
   });
+}
+
+void guard(Lifting& l, const Domain& domain) {
+  ir::Model& model = l.model();
   if (domain.is_everything()) return;
   rewrite::InputGuard inputs(model);
   rewrite::Emitter nodes(model, "guard");

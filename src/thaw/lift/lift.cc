@@ -98,7 +98,15 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
     if (l.sizes->reads_values_of(l.model().graph->find(v.input))) domain.fixed.push_back(&v);
   }
   add_roundings(domain, emitted, l.solver->guessed(), l.told, l.variables);
+  add_shared_divisors(domain, l.sizes_at_no_ops, l.variables);
   add_contradicted(domain, l.model(), l.variables, traced, {});
+  for (const auto& [wanted, choice] : l.choices)
+    for (const auto& [taken, other] : choice.guarded) {
+      const auto chosen = dim::try_parse(taken, l.scope), rival = dim::try_parse(other, l.scope);
+      if (!chosen || !rival) continue;
+      std::string at = telling_sizes(*chosen, *rival, l.variables, domain);
+      domain.undecided.push_back({*chosen, *rival, std::move(at)});
+    }
   return domain;
 }
 
@@ -148,9 +156,9 @@ std::optional<Error> over_budget_by_squares(const Error& error, const std::vecto
 
 // plain: grows by loops that turn out to be none.
 Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choices choices,
-                  std::set<std::string>& plain) {
+                  const std::set<int64_t>& cuts, std::set<std::string>& plain) {
   Attempt made{.choices = std::move(choices)};
-  Lifting lifting(traces, options, made.choices, plain);
+  Lifting lifting(traces, options, made.choices, cuts, plain);
   try {
     for (const Step step : kExplain) {
       step(lifting);
@@ -162,13 +170,14 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   }
   if (!lifting.steady_loops.empty()) {
     plain.merge(lifting.steady_loops);
-    return lift_with(traces, options, std::move(made.choices), plain);
+    return lift_with(traces, options, std::move(made.choices), cuts, plain);
   }
   if (lifting.report.unexplained.empty() && cut_other_axes(lifting))
-    return lift_with(traces, options, std::move(made.choices), plain);
+    return lift_with(traces, options, std::move(made.choices), cuts, plain);
   made.report = std::move(lifting.report);
   made.report.departs = std::ranges::any_of(lifting.tables, [](const FittedTable& table) { return table.fit.departs; });
   made.solved = lifting.solver->solved();
+  made.cuts = lifting.solver->told_cuts();
   made.unconfirmed = lifting.holdout->nothing_confirmed();
   if (!made.is_whole()) return made;
   ir::Model& model = lifting.model();
@@ -176,13 +185,13 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   for (const ir::Node* node : model.graph->nodes()) traced.insert(node);
   const std::vector<EqualSides> equal = equal_sides(traces, lifting.variables);
   made.edit = std::make_unique<ir::Transaction>(model);
+  drop_stated_domain(model);
   for (const Step step : kWrite) step(lifting);
   for (const dim::Dim size : lifting.sizes->emitted()) made.emitted.push_back(dim::to_string(size));
   std::ranges::sort(made.emitted);
   // What is kept static contradicts other sizes, as it is asked to.
   if (options.keep_static.empty()) {
     made.contradictions = find_contradictions(model, lifting.variables, traced);
-    made.open = open_choices(*lifting.solver, lifting.variables);
     if (auto note = contradicted_by(lifting.steady_sizes, model, lifting.variables, traced))
       made.steady = std::move(note);
     if (!made.steady) made.steady = written_out(lifting.steady_sizes);
@@ -192,7 +201,12 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   require_budget(traces);
   if (made.contradictions.broken == 0) {
     Domain domain = domain_of(lifting, equal, traced);
-    if (options.keep_static.empty()) prove(lifting, domain, traced);
+    if (options.keep_static.empty()) {
+      prove(lifting, domain, traced);
+      made.open = open_choices(*lifting.solver, made.emitted, lifting.variables, domain);
+      if (!made.open.empty())
+        made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
+    }
     guard(lifting, domain);
     made.report.valid_sizes = std::move(lifting.report.valid_sizes);
     std::ranges::move(lifting.report.inferred, std::back_inserter(made.report.inferred));
@@ -242,8 +256,18 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     require_alignment(rolled, traces);
     // The steps above, with the next solutions where the simplest contradict each other.
     std::set<std::string> plain;
-    const auto attempt_with = [&](Choices choices) { return lift_with(traces, options, std::move(choices), plain); };
-    Attempt best = require_decided(backtrack(attempt_with), attempt_with);
+    std::set<int64_t> cuts;
+    const auto attempt_with = [&](Choices choices) {
+      return lift_with(traces, options, std::move(choices), cuts, plain);
+    };
+    Attempt best = backtrack(attempt_with);
+    // What is left open may be told by how other sides are cut.
+    if (traces.size() > 2 && !best.open.empty() && !best.cuts.empty()) {
+      cuts = std::move(best.cuts);
+      best.edit.reset();
+      best = backtrack(attempt_with);
+    }
+    best = require_decided(std::move(best), attempt_with);
     if (best.is_whole() && best.steady) best.report.unexplained.push_back(*best.steady);
     if (best.is_whole() && best.unconfirmed) best.report.unexplained.push_back(*best.unconfirmed);
     if (best.is_whole()) best.edit->keep();

@@ -322,6 +322,7 @@ void SizesAround::add(Around& around, size_t place, int input) const {
   // What inference says of this tensor itself: another may measure as much in every trace and be rounded otherwise.
   const auto shape = lifting_.tensor_shapes.find(lifting_.alignment.nodes[0][place]->input(input));
   const bool is_known = shape != lifting_.tensor_shapes.end() && shape->second.size() == axes->size();
+  if (input == 0) around.has_own_axes = is_known;
   for (size_t axis = 0; axis < axes->size(); ++axis) {
     Variable size;
     size.at = std::move((*axes)[axis]);

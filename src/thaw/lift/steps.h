@@ -37,14 +37,16 @@ struct WindowLoops {
 };
 
 struct Lifting {
-  Lifting(std::vector<Trace>& all, const LiftOptions& how, const Choices& chosen, const std::set<std::string>& plain)
-      : traces(all), options(how), choices(chosen), plain_loops(plain) {}
+  Lifting(std::vector<Trace>& all, const LiftOptions& how, const Choices& chosen, const std::set<int64_t>& known_cuts,
+          const std::set<std::string>& plain)
+      : traces(all), options(how), choices(chosen), cuts(known_cuts), plain_loops(plain) {}
   Lifting(const Lifting&) = delete;
   Lifting& operator=(const Lifting&) = delete;
 
   std::vector<Trace>& traces;
   const LiftOptions& options;
   const Choices& choices;
+  std::set<int64_t> cuts;                    // by which numbers sizes are cut, as was found before
   const std::set<std::string>& plain_loops;  // aligned branch by branch (align.h)
   ir::Model& model() { return *traces.front().model; }
   LiftReport report;
@@ -62,6 +64,7 @@ struct Lifting {
   // Constants that are the same in every trace, and sizes all the same.
   std::vector<std::unique_ptr<Difference>> steady_constants;
   std::vector<SteadySize> steady_sizes;
+  std::vector<dim::Dim> sizes_at_no_ops;
   std::vector<FittedTable> tables;
   std::vector<WindowLoops> windows;
   std::set<std::string> steady_loops;  // that are no batch of windows, and have as many branches in every trace
@@ -93,6 +96,8 @@ constexpr int64_t kFormOpset = 13;  // what operators look like here and in tabl
 std::unordered_map<const ir::Value*, ops::Shape> input_shapes(const Lifting& lifting);
 // Where variables that are no dims are read from.
 void read_values(const Lifting& lifting, rewrite::DimEmitter& sizes);
+// What a trace says that it is valid for is not what the lifted model is, and what an attempt before said is taken back.
+void drop_stated_domain(ir::Model& model);
 // Ends the model, as it was written, with an error at sizes and values outside of the domain, which the report and the
 // model's metadata then say.
 void guard(Lifting& lifting, const Domain& domain);

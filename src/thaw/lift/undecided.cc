@@ -14,11 +14,21 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kMostTold = 1, kMostUndecided = 24;
+constexpr size_t kMostTold = 1, kMostUndecided = 32;
 
-std::vector<std::vector<int64_t>> sizes_to_tell(std::span<const Variable> variables) {
+dim::Assignment at_sizes(std::span<const Variable> variables, const std::vector<int64_t>& sizes) {
+  dim::Assignment at;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (const int id = dim::scope_of(variables[i].symbol)->symbol_id(variables[i].symbol); id >= 0) at[id] = sizes[i];
+  return at;
+}
+
+// At which the model runs.
+std::vector<std::vector<int64_t>> sizes_to_tell(std::span<const Variable> variables, const Domain& domain) {
   std::vector<std::vector<int64_t>> sizes = unseen_sizes(variables);
-  for (std::vector<int64_t>& beyond : sizes_beyond(variables)) sizes.push_back(std::move(beyond));
+  for (const auto& more : {sizes_beyond(variables), sizes_of_any_step(variables)})
+    sizes.insert(sizes.end(), more.begin(), more.end());
+  std::erase_if(sizes, [&](const std::vector<int64_t>& each) { return !domain.has(at_sizes(variables, each)); });
   return sizes;
 }
 
@@ -26,9 +36,7 @@ std::vector<std::vector<int64_t>> sizes_to_tell(std::span<const Variable> variab
 std::optional<std::vector<int64_t>> telling_size(dim::Dim a, dim::Dim b, std::span<const Variable> variables,
                                                  std::span<const std::vector<int64_t>> sizes) {
   for (const std::vector<int64_t>& each : sizes) {
-    dim::Assignment at;
-    for (size_t i = 0; i < each.size(); ++i)
-      if (const int id = dim::scope_of(variables[i].symbol)->symbol_id(variables[i].symbol); id >= 0) at[id] = each[i];
+    const dim::Assignment at = at_sizes(variables, each);
     const auto x = dim::evaluate(a, at), y = dim::evaluate(b, at);
     if (x && y && *x != *y) return each;
   }
@@ -39,20 +47,84 @@ std::optional<std::vector<int64_t>> telling_size(dim::Dim a, dim::Dim b, std::sp
 bool is_contradicted(const Attempt& attempt, const Attempt& than) {
   return !attempt.is_whole() || attempt.contradictions.broken > 0 ||
          attempt.contradictions.sizes < than.contradictions.sizes ||
-         attempt.beyond.num_sound_nodes < than.beyond.num_sound_nodes;
+         attempt.beyond.num_sound_nodes < than.beyond.num_sound_nodes ||
+         attempt.of_any_step.num_sound_nodes < than.of_any_step.num_sound_nodes;
+}
+
+// In three traces and more.
+bool is_as_plain(const Solution& other, const Solution& than, std::span<const int64_t> wanted) {
+  const double saved = bits_of_list(wanted) - other.bits;
+  return other.bits < than.bits + kLead &&
+         (other.makeup == Makeup::kOfOne || saved >= (other.makeup == Makeup::kWithNumber ? kSavedWithNumber : kSaved));
+}
+
+bool is_as_good(const Attempt& best, const OpenChoice& open, const std::function<Attempt(Choices)>& attempt) {
+  Choices choices = best.choices;
+  Choice& choice = choices[open.wanted];
+  choice.index = open.next;
+  choice.taken = open.other;
+  const Attempt other = attempt(std::move(choices));
+  return !is_contradicted(other, best) && other.emitted != best.emitted;
+}
+
+Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt) {
+  size_t attempts = 0;
+  std::vector<Note> undecided;
+  for (const OpenChoice& open : best.open) {
+    const std::string where = fmt::format("{}", fmt::join(open.wanted, ", "));
+    if (!undecided.empty() && undecided.back().where == where) continue;
+    if (undecided.size() == kMostTold) break;
+    // What is not tried in time is left open.
+    if (++attempts <= kMostUndecided && !is_as_good(best, open, attempt)) continue;
+    const std::string other_size = open.other.empty() ? "something else" : open.other;
+    undecided.push_back(
+        {where, fmt::format("two traces do not determine whether it is {} or {}; add a third trace at {}", open.chosen,
+                            other_size, open.telling)});
+  }
+  if (!undecided.empty()) {
+    best.report.unexplained = std::move(undecided);
+    return best;
+  }
+  best.edit = attempt(best.choices).edit;
+  return best;
+}
+
+// What is not tried in time is guarded too.
+Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt) {
+  Choices choices = best.choices;
+  size_t attempts = 0;
+  for (const OpenChoice& open : best.open)
+    if (++attempts > kMostUndecided || is_as_good(best, open, attempt))
+      choices[open.wanted].guarded.emplace(open.chosen, open.other);
+  const bool is_guarded = choices != best.choices;
+  Attempt last = attempt(std::move(choices));
+  if (is_guarded) {
+    note_choices(last);
+    return last;
+  }
+  best.edit = std::move(last.edit);
+  return best;
 }
 
 }  // namespace
 
-std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const Variable> variables) {
+std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::string> emitted,
+                                     std::span<const Variable> variables, const Domain& domain) {
+  const auto is_emitted = [&](const std::string& size) {
+    return std::ranges::any_of(emitted, [&](const std::string& each) { return each.find(size) != std::string::npos; });
+  };
   std::vector<std::vector<int64_t>> sizes;
   std::vector<OpenChoice> open;
   for (const auto& [wanted, solved] : solver.open()) {
     const Solution& taken = solved.solutions[solved.chosen];
+    const bool are_two = wanted.size() == 2;
+    if (!is_emitted(dim::to_string(taken.dim))) continue;
     for (size_t next = solved.chosen + 1; next < solved.solutions.size(); ++next) {
       const Solution& other = solved.solutions[next];
-      if (chance_of(other.rule) > chance_of(taken.rule)) continue;
-      if (sizes.empty()) sizes = sizes_to_tell(variables);
+      // Two numbers are a tensor's size by chance too.
+      const int chance = taken.rule == Rule::kTensor ? chance_of(Rule::kTensorLine) : chance_of(taken.rule);
+      if (are_two ? chance_of(other.rule) > chance : !is_as_plain(other, taken, wanted)) continue;
+      if (sizes.empty()) sizes = sizes_to_tell(variables, domain);
       if (const auto at = telling_size(taken.dim, other.dim, variables, sizes))
         open.push_back({wanted, next, taken.rule, dim::to_string(taken.dim),
                         other.rule == Rule::kMadeUp ? "" : dim::to_string(other.dim), text_of_sizes(variables, *at)});
@@ -60,6 +132,11 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const Varia
   }
   std::ranges::stable_sort(open, [](const OpenChoice& a, const OpenChoice& b) { return a.rule > b.rule; });
   return open;
+}
+
+std::string telling_sizes(dim::Dim a, dim::Dim b, std::span<const Variable> variables, const Domain& domain) {
+  const auto at = telling_size(a, b, variables, sizes_to_tell(variables, domain));
+  return at ? text_of_sizes(variables, *at) : "";
 }
 
 Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& attempt) {
@@ -82,27 +159,8 @@ Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& att
   }
   if (best.open.empty()) return best;
   best.edit.reset();
-  size_t attempts = 0;
-  std::vector<Note> undecided;
-  for (const OpenChoice& open : best.open) {
-    const std::string where = fmt::format("{}", fmt::join(open.wanted, ", "));
-    if (!undecided.empty() && undecided.back().where == where) continue;
-    if (undecided.size() == kMostTold || ++attempts > kMostUndecided) break;
-    Choices choices = best.choices;
-    choices[open.wanted] = open.next;
-    const Attempt other = attempt(std::move(choices));
-    if (is_contradicted(other, best) || other.emitted == best.emitted) continue;
-    const std::string other_size = open.other.empty() ? "something else" : open.other;
-    undecided.push_back(
-        {where, fmt::format("two traces do not determine whether it is {} or {}; add a third trace at {}", open.chosen,
-                            other_size, open.telling)});
-  }
-  if (!undecided.empty()) {
-    best.report.unexplained = std::move(undecided);
-    return best;
-  }
-  best.edit = attempt(best.choices).edit;
-  return best;
+  return best.open.front().wanted.size() == 2 ? refuse_undecided(std::move(best), attempt)
+                                              : guard_undecided(std::move(best), attempt);
 }
 
 }  // namespace thaw::lifting

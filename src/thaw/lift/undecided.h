@@ -1,6 +1,9 @@
-// What two traces leave open. Internal to lift/.
+// What the traces leave open. Internal to lift/.
 //
-// Two values are met by many formulas: 3 and 5 are ceil(h / 16), floor(w / 32) and h - 45 of some sizes. The plainest is
+// Of three traces and more: an integer that two terms explain about as well (term/enumerate.h), of which neither gives a model that
+// contradicts itself. The plainer is taken, and the model gets a guard: it runs where both are the same (domain.h).
+//
+// Two traces: two values are met by many formulas: 3 and 5 are ceil(h / 16), floor(w / 32) and h - 45 of some sizes. The plainest is
 // taken, others as plain are tried in its place; where one of them gives another model that contradicts itself nowhere
 // (contradictions.h), nothing in the traces tells which is right, and nothing is written. What ends up in no node, or is
 // held by the nodes around it, is not asked for. Nor is anything written that
@@ -8,15 +11,24 @@
 #pragma once
 
 #include <functional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "thaw/lift/backtrack.h"
+#include "thaw/lift/domain.h"
 
 namespace thaw::lifting {
 
-// The integers that leave room for chance in two traces, and what else they may be.
-std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const Variable> variables);
+// The integers that leave room for chance, and what else they may be at sizes of the domain. emitted: what the model computes; of three
+// traces and more, what was only looked at asks for nothing.
+std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::string> emitted,
+                                     std::span<const Variable> variables, const Domain& domain);
 
-// The attempt, with what is undecided among its unexplained, and a size at which a third trace would tell.
+// The attempt, with what is undecided guarded; of two traces among its unexplained, with a size at which a third would tell.
 Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& attempt);
+
+// "height = 41, width = 90": sizes of the domain at which the two are not the same; empty where none is known.
+std::string telling_sizes(dim::Dim a, dim::Dim b, std::span<const Variable> variables, const Domain& domain);
 
 }  // namespace thaw::lifting

@@ -11,7 +11,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kMostUnseen = 16, kMostBeyond = 8, kMostBetween = 6;
+constexpr size_t kMostUnseen = 16, kMostBeyond = 8, kMostBetween = 6, kMostOfAnyStep = 12;
 
 // Sizes to try: for each, the value of every variable.
 class Probes {
@@ -37,6 +37,18 @@ class Probes {
   }
   std::vector<std::vector<int64_t>> draw_beyond() const {
     return draw(kMostBeyond, [](const Variable& v, size_t, std::mt19937_64& random) { return beyond(v, random); });
+  }
+  std::vector<std::vector<int64_t>> draw_any_step() const {
+    const auto divides = [](const Variable& v) {
+      return v.varies() && v.kind == Variable::Kind::kDim && unit_of(v) > 1;
+    };
+    if (std::ranges::none_of(variables_, divides)) return {};
+    return draw(kMostOfAnyStep, [&](const Variable& v, size_t, std::mt19937_64& random) {
+      if (!divides(v)) return other(v, random);
+      const auto [low, high] = std::minmax_element(v.at.begin(), v.at.end());
+      if (*low < 0 || *high > kLargest) return mixed(v, random);
+      return *low + static_cast<int64_t>(random() % static_cast<uint64_t>(*high - *low + 1));
+    });
   }
   std::vector<std::vector<int64_t>> draw_between(size_t index, int64_t modulus) const {
     if (follows_[index].is_known()) return {};
@@ -87,10 +99,15 @@ class Probes {
   static int64_t between(const Variable& v, int64_t low, int64_t high, std::mt19937_64& random) {
     if (!v.varies()) return v.at.front();
     if (std::ranges::any_of(v.at, [](int64_t at) { return at < -kLargest || at > kLargest; })) return mixed(v, random);
-    int64_t unit = 0;
-    for (const int64_t at : v.at) unit = std::gcd(unit, at);
+    const int64_t unit = unit_of(v);
     const int64_t steps = (high - low) / unit + 1;
     return low + unit * static_cast<int64_t>(random() % static_cast<uint64_t>(steps));
+  }
+
+  static int64_t unit_of(const Variable& v) {
+    int64_t unit = 0;
+    for (const int64_t at : v.at) unit = std::gcd(unit, at);
+    return unit;
   }
 
   static constexpr int64_t kLargest = int64_t{1} << 31;  // what is beyond it is no size, and its differences overflow
@@ -105,6 +122,10 @@ std::vector<std::vector<int64_t>> unseen_sizes(std::span<const Variable> variabl
 
 std::vector<std::vector<int64_t>> sizes_beyond(std::span<const Variable> variables) {
   return Probes(variables).draw_beyond();
+}
+
+std::vector<std::vector<int64_t>> sizes_of_any_step(std::span<const Variable> variables) {
+  return Probes(variables).draw_any_step();
 }
 
 std::vector<std::vector<int64_t>> sizes_between(std::span<const Variable> variables, size_t index, int64_t modulus) {

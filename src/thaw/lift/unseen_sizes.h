@@ -19,6 +19,9 @@ std::vector<std::vector<int64_t>> unseen_sizes(std::span<const Variable> variabl
 // of 32 cover 77 and 90).
 std::vector<std::vector<int64_t>> sizes_beyond(std::span<const Variable> variables);
 
+// Between the traces', of any step. Empty where the traces' sizes have no common divisor.
+std::vector<std::vector<int64_t>> sizes_of_any_step(std::span<const Variable> variables);
+
 // Of what the traces' sizes share, variable `index` keeps its remainder by `modulus` alone. Empty where it follows from
 // others.
 std::vector<std::vector<int64_t>> sizes_between(std::span<const Variable> variables, size_t index, int64_t modulus);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/dim/expr/expr.h"
 #include "thaw/dim/expr/scope.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/solve/propose.h"
@@ -19,8 +20,21 @@ namespace {
 using dim::Dim;
 using Values = std::vector<int64_t>;
 
+constexpr size_t kFewestOfTerms = 3;  // traces
+
 bool is_constant(std::span<const int64_t> values) {
   return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values.front(); });
+}
+
+// By which numbers a size is cut.
+void add_divisors(Dim size, std::set<int64_t>& divisors) {
+  if (!size.is_symbolic()) return;
+  for (const dim::Term& term : size.expr()->terms)
+    for (const dim::Factor& factor : term.monomial->factors) {
+      for (const Dim operand : factor.atom->operands) add_divisors(operand, divisors);
+      if (factor.atom->kind == dim::AtomKind::kFloor)
+        if (const auto divisor = factor.atom->operands[1].constant()) divisors.insert(*divisor);
+    }
 }
 
 // Collects what the rules find, each expression once, until there is enough.
@@ -114,6 +128,16 @@ void search_both(Search& search, const TensorSizes& tensors, std::span<const int
   }
 }
 
+// Windows of any size of what stands around it.
+void search_around(Search& search, const Around& around, std::span<const int64_t> wanted) {
+  if (around.sizes.empty() || around.only_windows || search.is_full()) return;
+  const auto take = [&](Dim dim) {
+    search.add(dim, Rule::kWindowsAround);
+    return search.is_full();
+  };
+  solve_windows(around.sizes, {}, wanted, take, {.largest_part = 1});
+}
+
 // The rules that leave room for chance.
 void search_rules(Search& search, std::span<const Variable> variables, std::span<const Variable> all,
                   std::span<const int64_t> wanted) {
@@ -139,6 +163,14 @@ void search_rules(Search& search, std::span<const Variable> variables, std::span
 
 }  // namespace
 
+// That measures as much in every trace; unknown where none does, or what measures it may follow from how this was solved before.
+Dim Solver::size_of_tensor(std::span<const int64_t> wanted) const {
+  const std::vector<int64_t> at(wanted.begin(), wanted.end());
+  if (!tensors_ || guessed_lists_.contains(at)) return {};
+  const auto known = tensors_->find(at);
+  return known == tensors_->end() ? Dim() : known->second;
+}
+
 std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t most, const Around& around) const {
   Search search(wanted, most);
   if (is_constant(wanted)) search.add(Dim(wanted.front()), Rule::kConstant);
@@ -148,19 +180,15 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
   const std::vector<Candidate> bases = candidates_of(variables_);
   search.each(bases, Rule::kVariable, itself);
   // What cuts nothing off in any trace cuts down to the size of something else.
-  if (around.cuts && tensors_ && !search.is_full()) {
-    const auto known = tensors_->find({wanted.begin(), wanted.end()});
-    const auto is_own = [&](const Variable& axis) { return dim::same(axis.symbol, known->second); };
-    if (known != tensors_->end() && std::ranges::none_of(around.axes, is_own)) search.add(known->second, Rule::kTensor);
-  }
+  const Dim measured = size_of_tensor(wanted);
+  const auto is_own = [&](const Variable& axis) { return dim::same(axis.symbol, measured); };
+  const bool are_few = wanted.size() < kFewestOfTerms || unseen_.empty();
+  if (around.cuts && std::ranges::none_of(around.axes, is_own)) search.add(measured, Rule::kTensor);
   // An axis of the node's own data is the same one, whatever else measures as much in every trace.
   for (const Variable& axis : around.axes)
     if (axis.varies() && std::ranges::equal(axis.at, wanted)) search.add(axis.symbol, Rule::kTensor);
   // What a tensor measures says how it is rounded; a part of a size that divides it in every trace does not.
-  if (tensors_ && !search.is_full()) {
-    const auto known = tensors_->find({wanted.begin(), wanted.end()});
-    if (known != tensors_->end()) search.add(known->second, Rule::kTensor);
-  }
+  search.add(measured, Rule::kTensor);
   search.each(bases, Rule::kPart, scaled);
   if (!search.is_full()) search.each(products_of(bases), Rule::kPart, scaled);
   if (!around.sizes.empty() && !search.is_full()) {
@@ -173,25 +201,47 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
         return search.is_full();
       };
     };
-    // Windows that its readers cut come first; others leave room for chance.
-    const auto cut = take_by(Rule::kAround), any = take_by(Rule::kWindowsAround);
+    // Windows that its readers cut; others leave room for chance.
+    const auto cut = take_by(Rule::kAround);
     for (const int64_t window : around.windows)
       if (!search.is_full()) solve_windows(around.sizes, {}, wanted, cut, {.largest_part = 1, .only = window});
-    if (!sure_ && !around.only_windows) solve_windows(around.sizes, {}, wanted, any, {.largest_part = 1});
   }
-  search.each(bases, Rule::kSum, shifted);
+  std::vector<Solution> found = search.take();
+  if (found.size() >= most) return found;
+  constexpr size_t kMostRanked = 4;
+  std::vector<Solution> guesses;
+  if (are_few) {
+    guess(guesses, wanted, most, around);
+  } else {
+    guess(guesses, wanted, kMostRanked, around);
+    guesses = ranked(std::move(guesses), wanted, around);
+  }
+  for (Solution& each : guesses) {
+    const bool is_known = std::ranges::any_of(found, [&](const Solution& s) { return dim::same(s.dim, each.dim); });
+    if (!is_known) found.push_back(std::move(each));
+  }
+  return found;
+}
+
+// By what leaves room for chance.
+void Solver::guess(std::vector<Solution>& found, std::span<const int64_t> wanted, size_t most,
+                   const Around& around) const {
+  Search search(wanted, most);
+  if (!sure_) search_around(search, around, wanted);
+  search.each(candidates_of(variables_), Rule::kSum, shifted);
   if (tensors_ && !search.is_full()) search_tensors(search, *tensors_, wanted);
-  if (sure_) return search.take();
+  const auto take = [&] { found = search.take(); };
+  if (sure_) return take();
   // What is no multiple or part follows the batch last of all.
   std::vector<Variable> others;
   for (const Variable& v : variables_)
     if (!v.is_batch) others.push_back(v);
   if (others.size() < variables_.size()) search_rules(search, others, variables_, wanted);
   search_rules(search, variables_, variables_, wanted);
-  if (!tensors_) return search.take();
+  if (!tensors_) return take();
   for (const bool product : {true, false}) search_both(search, *tensors_, wanted, product);
   if (!search.is_full()) search_grids(search, *tensors_, wanted);
-  if (search.is_full()) return search.take();
+  if (search.is_full()) return take();
   TensorSizes all = *tensors_;
   for (const Variable& v : variables_)
     if (v.varies()) all.emplace(v.at, v.symbol);
@@ -199,7 +249,7 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
     search.add(dim, Rule::kTensorLines);
     return search.is_full();
   });
-  return search.take();
+  take();
 }
 
 std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vector<int64_t>>& wanted,
@@ -259,6 +309,23 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
   return std::nullopt;
 }
 
+// Terms that are about as plain as what was taken, and were not found.
+void Solver::add_terms(std::vector<Solution>& found, std::span<const int64_t> wanted, const Around& around) const {
+  constexpr double kLeadOfTwo = 6;  // bits: two values say half of what four do
+  if (unseen_.empty()) return;
+  const Solution taken = found.front();
+  const std::vector<int64_t>* at = values_of(taken.dim);
+  const std::vector<Term>& terms = terms_of(wanted, around);
+  const auto own = std::ranges::find_if(terms, [&](const Term& term) { return at && term.at == *at; });
+  if (terms.empty()) return;
+  const double bits = own == terms.end() ? terms.front().bits : own->bits;
+  for (const Term& term : terms) {
+    if (term.bits >= bits + kLeadOfTwo) break;
+    const auto is_it = [&](const Solution& known) { return dim::same(known.dim, term.size); };
+    if (std::ranges::none_of(found, is_it)) found.push_back({term.size, taken.rule});
+  }
+}
+
 // Two values are met by chance; what else gives them is worth a look. A number that stays the same in both may be a size
 // that does.
 std::vector<Solution> Solver::open_solutions(std::span<const int64_t> wanted, size_t skipped,
@@ -266,11 +333,13 @@ std::vector<Solution> Solver::open_solutions(std::span<const int64_t> wanted, si
   constexpr size_t kMostOthers = 8;
   if (!is_constant(wanted)) {
     std::vector<Solution> found = solutions(wanted, skipped + 1 + kMostOthers, around);
-    if (found.empty() || found.size() > kMostOthers || chance_of(found.front().rule) < kGuessed) return found;
+    if (found.empty()) return found;
     const auto varies = std::ranges::find_if(variables_, &Variable::varies);
-    if (varies == variables_.end()) return found;
-    const Dim n = varies->symbol;
-    found.push_back({found.front().dim + (n - Dim(varies->at[0])) * (n - Dim(varies->at[1])), Rule::kMadeUp});
+    if (found.size() <= kMostOthers && chance_of(found.front().rule) >= kGuessed && varies != variables_.end()) {
+      const Dim n = varies->symbol;
+      found.push_back({found.front().dim + (n - Dim(varies->at[0])) * (n - Dim(varies->at[1])), Rule::kMadeUp});
+    }
+    if (found.front().rule > Rule::kTensor) add_terms(found, wanted, around);
     return found;
   }
   std::vector<Solution> found{{Dim(wanted.front()), Rule::kConstant}};
@@ -289,65 +358,137 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
   }
   const std::vector<int64_t> key(wanted.begin(), wanted.end());
   size_t skipped = 0;
+  std::string named;
   if (choices_) {
     const auto chosen = choices_->find(key);
-    if (chosen != choices_->end()) skipped = chosen->second;
+    if (chosen != choices_->end()) skipped = chosen->second.index;
+    if (chosen != choices_->end()) named = chosen->second.taken;
   }
   const bool is_open = choices_ && !sure_ && wanted.size() == 2;
   std::vector<Solution> found =
       is_open ? open_solutions(wanted, skipped, around) : solutions(wanted, skipped + 1, around);
+  for (size_t i = 0; i < found.size() && !named.empty(); ++i)
+    if (dim::to_string(found[i].dim) == named) skipped = i;
   if (found.size() <= skipped) return std::nullopt;
   const Solution taken = found[skipped];
+  const bool leads = taken.bits > 0 && (found.size() == skipped + 1 || found[skipped + 1].bits >= taken.bits + kLead);
+  if (leads) add_divisors(taken.dim, told_cuts_);
+  if (choices_ && taken.rule > Rule::kAround) guessed_lists_.insert(key);
   if (choices_ && !sure_) solved_.emplace(key, taken.rule);
   const auto is_it = [&](Dim known) { return dim::same(known, taken.dim); };
   const bool is_guess = guesses_rounding(taken.rule) || std::ranges::any_of(follow_guesses_, is_it);
   if (choices_ && is_guess && std::ranges::none_of(guessed_, is_it)) guessed_.push_back(taken.dim);
-  if (is_open) open_.insert_or_assign(key, Solved{std::move(found), skipped});
+  if (is_open || (choices_ && !sure_ && taken.bits > 0)) open_.insert_or_assign(key, Solved{std::move(found), skipped});
   return taken.dim;
 }
 
-// The sizes that a term may be of, the plainest first, at the traces' sizes and at the unseen ones.
-std::vector<Atom> Solver::atoms_of(const Around& around) const {
-  constexpr double kAxis = 1, kAround = 1.5, kVariable = 1.5, kBatch = 2.5, kTensor = 2.5, kValue = 0.5;
-  std::vector<dim::Assignment> points;
-  for (size_t k = 0; k < variables_.front().at.size() + unseen_.size(); ++k) {
-    dim::Assignment& at = points.emplace_back();
-    for (size_t i = 0; i < variables_.size(); ++i) {
-      const Variable& v = variables_[i];
-      const int id = dim::scope_of(v.symbol)->symbol_id(v.symbol);
-      if (id >= 0) at[id] = k < v.at.size() ? v.at[k] : unseen_[k - v.at.size()][i];
+const std::vector<int64_t>* Solver::values_of(Dim size) const {
+  if (points_.empty()) {
+    for (size_t k = 0; k < variables_.front().at.size() + unseen_.size(); ++k) {
+      dim::Assignment& at = points_.emplace_back();
+      for (size_t i = 0; i < variables_.size(); ++i) {
+        const Variable& v = variables_[i];
+        const int id = dim::scope_of(v.symbol)->symbol_id(v.symbol);
+        if (id >= 0) at[id] = k < v.at.size() ? v.at[k] : unseen_[k - v.at.size()][i];
+      }
     }
   }
+  const auto [known, is_new] = values_.try_emplace(size.expr());
+  if (is_new) {
+    std::vector<int64_t> at;
+    for (const dim::Assignment& point : points_)
+      if (const auto value = dim::evaluate(size, point)) at.push_back(*value);
+    if (at.size() == points_.size()) known->second = std::move(at);
+  }
+  return known->second ? &*known->second : nullptr;
+}
+
+// The sizes that a term may be of, at the traces' sizes and at the unseen ones.
+std::vector<Atom> Solver::atoms_of(const Around& around) const {
+  constexpr double kAxis = 1, kAround = 1.5, kVariable = 1.5, kBatch = 2.5, kTensor = 2.5, kValue = 0.5, kExtreme = 3;
   std::vector<Atom> atoms;
-  const auto add = [&](Dim size, double bits, bool is_cut) {
+  const auto add = [&](Dim size, double bits, Atom::Cut cut) {
     if (!size.is_symbolic()) return;
-    Atom atom{.size = size, .bits = bits, .is_cut = is_cut};
-    for (const dim::Assignment& point : points) {
-      const auto value = dim::evaluate(size, point);
-      if (!value) return;
-      atom.at.push_back(*value);
-    }
-    atoms.push_back(std::move(atom));
+    if (const std::vector<int64_t>* at = values_of(size)) atoms.push_back({size, *at, bits, cut});
   };
-  for (const Variable& axis : around.axes) add(axis.symbol, kAxis, true);
-  for (const Variable& size : around.sizes) add(size.symbol, kAround, true);
-  for (const Variable& v : variables_)
-    add(v.symbol, (v.is_batch ? kBatch : kVariable) + (v.kind == Variable::Kind::kDim ? 0 : kValue), true);
+  for (const Variable& axis : around.axes) add(axis.symbol, kAxis, Atom::Cut::kOnce);
+  for (const Variable& size : around.sizes) add(size.symbol, kAround, Atom::Cut::kOnce);
+  for (const Variable& v : variables_) {
+    const bool is_dim = v.kind == Variable::Kind::kDim;
+    add(v.symbol, (v.is_batch ? kBatch : kVariable) + (is_dim ? 0 : kValue),
+        is_dim ? Atom::Cut::kTwice : Atom::Cut::kOnce);
+    if (v.is_batch || !v.varies()) continue;
+    // The shorter and the longer of two sides of one input.
+    for (const Variable& other : variables_) {
+      if (&other <= &v || other.input != v.input || other.kind != v.kind || other.is_batch || !other.varies()) continue;
+      for (const Dim extreme : {dim::min(v.symbol, other.symbol), dim::max(v.symbol, other.symbol)})
+        add(extreme, kVariable + kExtreme, Atom::Cut::kOnce);
+    }
+  }
   if (tensors_)
-    for (const auto& [at, size] : *tensors_) add(size, kTensor, false);
+    for (const auto& [at, size] : *tensors_)
+      if (!guessed_lists_.contains(at)) add(size, kTensor, Atom::Cut::kNot);
   return atoms;
 }
 
+const std::vector<Term>& Solver::terms_of(std::span<const int64_t> wanted, const Around& around) const {
+  constexpr size_t kMostTerms = 12;
+  // Sides are cut alike.
+  std::vector<int64_t> windows = around.windows;
+  windows.insert(windows.end(), cuts_.begin(), cuts_.end());
+  TermKey key{{wanted.begin(), wanted.end()}, windows, {}, around.places};
+  for (const std::vector<Variable>* sizes : {&around.axes, &around.sizes})
+    for (const Variable& size : *sizes) key.sizes.push_back(size.symbol.expr());
+  const auto [known, is_new] = terms_.try_emplace(std::move(key));
+  if (is_new)
+    known->second = Terms(atoms_of(around), wanted.size(), forms_, windows, around.places).find(wanted, kMostTerms);
+  return known->second;
+}
+
+std::vector<Solution> Solver::ranked(std::vector<Solution> found, std::span<const int64_t> wanted,
+                                     const Around& around) const {
+  if (found.empty()) return found;
+  constexpr double kUnmeasured = 1000;
+  const std::vector<Term>& terms = terms_of(wanted, around);
+  std::vector<bool> is_found(terms.size());
+  for (Solution& each : found) {
+    each.bits = kUnmeasured;
+    const std::vector<int64_t>* at = values_of(each.dim);
+    for (size_t i = 0; at && i < terms.size(); ++i) {
+      if (terms[i].at != *at) continue;
+      if (!is_found[i]) each.bits = terms[i].bits;
+      each.makeup = terms[i].makeup;
+      is_found[i] = true;
+    }
+  }
+  std::ranges::stable_sort(found, {}, &Solution::bits);
+  const double written = bits_of_list(wanted);
+  std::vector<Solution> all;
+  for (size_t i = 0; i < terms.size(); ++i)
+    if (!is_found[i]) all.push_back({terms[i].size, Rule::kTerm, terms[i].bits, terms[i].makeup});
+  // What no rule gives comes first only where it says far more than the integers.
+  // What is no term is measured by none: others are as good only where they say far more than the integers.
+  if (found.front().bits == kUnmeasured)
+    found.front().bits = !terms.empty() && terms.front().bits + kSaved <= written ? terms.front().bits : 0;
+  const bool leads =
+      !all.empty() && all.front().bits + kSaved <= written && all.front().bits + kLead <= found.front().bits;
+  all.insert(all.begin() + (leads ? 1 : 0), found.front());
+  all.insert(all.end(), found.begin() + 1, found.end());
+  std::stable_sort(all.begin() + 1, all.end(), [](const Solution& a, const Solution& b) { return a.bits < b.bits; });
+  // Which axis it is may be known later.
+  const bool waits = !around.axes.empty() && !around.has_own_axes;
+  if (sure_ && (waits || (all.size() > 1 && all[1].bits < all[0].bits + kLead))) all.clear();
+  return all;
+}
+
 Dim Solver::enumerate(std::span<const int64_t> wanted, const Around& around, std::string& open) const {
-  // In bits. Saved over the integers themselves: chance meets one list in 32 as cheaply. The cheapest terms are of 2.
-  constexpr double kLead = 4, kSaved = 5, kCheapest = 2;
-  constexpr size_t kFewestTraces = 3;
+  constexpr double kCheapest = 2;
   const double written = bits_of_list(wanted);
   const bool is_refused = choices_ && choices_->contains({wanted.begin(), wanted.end()});
-  if (sure_ || is_refused || variables_.empty() || unseen_.empty() || wanted.size() < kFewestTraces ||
+  if (sure_ || is_refused || variables_.empty() || unseen_.empty() || wanted.size() < kFewestOfTerms ||
       written < kCheapest + kSaved)
     return {};
-  const std::vector<Term> terms = Terms(atoms_of(around), wanted.size(), around.windows).find(wanted, 2);
+  const std::vector<Term>& terms = terms_of(wanted, around);
   if (terms.empty()) return {};
   const bool leads = terms.size() == 1 || terms[1].bits - terms[0].bits >= kLead;
   if (leads && written - terms[0].bits >= kSaved) {

@@ -16,6 +16,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -64,7 +65,15 @@ constexpr bool guesses_rounding(Rule rule) {
 struct Solution {
   dim::Dim dim;
   Rule rule;
+  double bits = 0;  // of what leaves room for chance in three traces and more: as a term (term/enumerate.h)
+  Makeup makeup = Makeup::kOfOne;
 };
+
+// In bits. A term is taken for what no rule gives where it saves so many over the integers themselves: chance meets one list in 32 as
+// cheaply. One of several sizes is another that may be right where it does too, one with a number where it saves some.
+constexpr double kSaved = 5, kSavedWithNumber = 1.5;
+// In bits. A term is chosen between three traces and more where the next other function takes so many more; else both are open.
+constexpr double kLead = 2.5;
 
 // What was solved, and the other solutions, as far as they were asked for. Where few are, and what was solved is guessed, the
 // last is made up: where nothing contradicts even that, nothing holds what was solved.
@@ -73,13 +82,22 @@ struct Solved {
   size_t chosen = 0;  // which of them
 };
 
-// By the wanted values: how many solutions are passed over. What is not named takes the first.
-using Choices = std::map<std::vector<int64_t>, size_t>;
+// Which solution is taken: this one by its text, else the one behind so many; and what the model is to agree with wherever it runs.
+struct Choice {
+  size_t index = 0;
+  std::string taken = {};
+  std::set<std::pair<std::string, std::string>> guarded = {};  // what is taken, and the other
+  bool operator==(const Choice&) const = default;
+};
+
+// By the wanted values. What is not named takes the first.
+using Choices = std::map<std::vector<int64_t>, Choice>;
 
 // What stands around an integer, which tells more than other sizes do: a Pad fills the windows of the tensor that it pads.
 struct Around {
-  std::vector<Variable> sizes = {};   // of what the node reads
-  std::vector<Variable> axes = {};    // of its data, axis by axis; its symbol unknown where no expression is
+  std::vector<Variable> sizes = {};  // of what the node reads
+  std::vector<Variable> axes = {};   // of its data, axis by axis; its symbol unknown where no expression is
+  bool has_own_axes = false;  // whether inference knows the shape of the data, or these are as large in every trace
   std::vector<int64_t> windows = {};  // numbers that its readers cut by: strides, constant axes of a Reshape
   bool only_windows = false;          // whether no other windows are tried
   bool places = false;  // whether the integer is a place, which is no size that windows make: the last is n - 1
@@ -107,7 +125,7 @@ class Solver {
   // The amounts of one Pad: what is missing to whole windows of one size, or to another size, along each axis.
   std::optional<std::vector<dim::Dim>> solve_padding(const std::vector<std::vector<int64_t>>& wanted,
                                                      const Around& around) const;
-  // The first solutions.
+  // The first solutions; where some of these leave room for chance in three traces and more, others that are as good.
   std::vector<Solution> solutions(std::span<const int64_t> wanted, size_t most, const Around& around = {}) const;
   std::span<const Variable> variables() const { return variables_; }
   const TensorSizes* tensors() const { return tensors_; }  // may be null
@@ -123,18 +141,40 @@ class Solver {
   dim::Dim enumerate(std::span<const int64_t> wanted, const Around& around, std::string& open) const;
   // Sizes that no trace has, for enumerate(): of each, the value of every variable.
   void draw(std::vector<std::vector<int64_t>> unseen) { unseen_ = std::move(unseen); }
+  // By which numbers sizes are cut, of which the traces tell; given back to another solver, they are as windows: sides are cut alike.
+  const std::set<int64_t>& told_cuts() const { return told_cuts_; }
+  void know_cuts(std::set<int64_t> cuts) { cuts_ = std::move(cuts); }
   // What was solved, with choices given: by the wanted values, how.
   const std::map<std::vector<int64_t>, Rule>& solved() const { return solved_; }
-  // Of each that leaves room for chance, solutions as plain as the one that was taken. Of two traces: more leave little.
+  // Of each that leaves room for chance, solutions as plain as the one that was taken.
   const std::map<std::vector<int64_t>, Solved>& open() const { return open_; }
   // Sizes that were solved by what guesses how they are rounded, since they were forgotten.
   const std::vector<dim::Dim>& guessed() const { return guessed_; }
-  void forget_guesses() { guessed_.clear(); }
+  void forget_guesses() {
+    guessed_.clear();
+    terms_.clear();  // tensors' sizes may be others since
+  }
   // A tensor's size that follows from a guess says nothing more of the rounding than that.
   void note_guessed(dim::Dim size) { follow_guesses_.push_back(size); }
 
  private:
+  struct TermKey {
+    std::vector<int64_t> wanted, windows;
+    std::vector<const dim::Expr*> sizes;  // around it
+    bool is_position;
+    auto operator<=>(const TermKey&) const = default;
+  };
+
   std::vector<Atom> atoms_of(const Around& around) const;
+  // What it is at each point; nullptr where it has no value at one.
+  const std::vector<int64_t>* values_of(dim::Dim size) const;
+  dim::Dim size_of_tensor(std::span<const int64_t> wanted) const;
+  const std::vector<Term>& terms_of(std::span<const int64_t> wanted, const Around& around) const;
+  // Of three traces and more: what the rules that leave room for chance found, by bits, with the terms that they did not find.
+  std::vector<Solution> ranked(std::vector<Solution> found, std::span<const int64_t> wanted,
+                               const Around& around) const;
+  void guess(std::vector<Solution>& found, std::span<const int64_t> wanted, size_t most, const Around& around) const;
+  void add_terms(std::vector<Solution>& found, std::span<const int64_t> wanted, const Around& around) const;
   // Of two traces: the first solutions and some more.
   std::vector<Solution> open_solutions(std::span<const int64_t> wanted, size_t skipped, const Around& around) const;
 
@@ -146,8 +186,15 @@ class Solver {
   std::set<std::vector<int64_t>> distances_;
   std::vector<std::vector<int64_t>> unseen_;
   mutable std::map<std::vector<int64_t>, Rule> solved_;
+  mutable std::vector<dim::Assignment> points_;  // the traces', then those that were drawn
+  mutable std::unordered_map<const dim::Expr*, std::optional<std::vector<int64_t>>> values_;
+  std::set<int64_t> cuts_;
+  mutable std::set<int64_t> told_cuts_;
+  mutable Forms forms_;
+  mutable std::map<TermKey, std::vector<Term>> terms_;
   mutable std::map<std::vector<int64_t>, Solved> open_;
   mutable std::vector<dim::Dim> guessed_;
+  mutable std::set<std::vector<int64_t>> guessed_lists_;  // solved by what leaves room for chance, at any time
   std::vector<dim::Dim> follow_guesses_;
 };
 

@@ -99,7 +99,7 @@ TEST(Solver, PassesOverWhatWasRefused) {
   const std::vector<int64_t> wanted{1, 0, 1};
   const auto all = Solver(sizes.variables).solutions(wanted, 3);
   ASSERT_GE(all.size(), 2U);
-  const Choices choices{{wanted, 1}};
+  const Choices choices{{wanted, {.index = 1}}};
   const Solver other(sizes.variables, &choices);
   EXPECT_TRUE(dim::same(*other.solve(wanted), all[1].dim));
   EXPECT_EQ(other.solved().at(wanted), all[1].rule);

@@ -137,6 +137,7 @@ TableFit fit_of_sizes(const ops::Shape& sizes, const ir::Tensor& like) {
   std::vector<std::string> text;
   for (const dim::Dim size : sizes) text.push_back(dim::to_string(size));
   TableFit fit;
+  fit.sizes = sizes;
   fit.description = fmt::format("[{}]", fmt::join(text, ", "));
   fit.emit = [sizes, dims = like.dims, type = like.data_type](TableEmitter& e) {
     ir::Value* list = sizes.empty() ? e.list({}) : e.sizes().emit_shape(sizes);

@@ -22,6 +22,7 @@ struct TableFit {
   std::string description;                        // "cos of a multiple of row of blocks of 2 x 2 in a grid …"
   std::function<ir::Value*(TableEmitter&)> emit;  // the table, of its type and shape
   bool departs = false;                           // it is not what the traces have, where their exporter was off
+  ops::Shape sizes = {};                          // of a list of sizes: each
   bool is_guessed = false;                        // of sizes: one of them is met by chance easily (Rule)
 };
 

@@ -8,16 +8,26 @@
 #include <unordered_set>
 #include <utility>
 
+#include "thaw/dim/expr/expr.h"
+
 namespace thaw::lifting {
 namespace {
 
 using dim::Dim;
+using Shape = Forms::Shape;
 
 constexpr int64_t kLargest = int64_t{1} << 28;  // of values: four times one, times another, is reckoned in 64 bits
 constexpr int64_t kLargestPiece = 64;           // windows, patches and strides
 constexpr int64_t kLargestShare = 8;            // of p / q
-constexpr double kMostOfAPair = 11;             // bits of each of two forms that are combined
-constexpr double kSum = 3, kDifference = 3.5, kProduct = 2, kQuotient = 4.5, kExtreme = 4.5;
+constexpr int64_t kLargestRounded = 16;         // n of (a + r) / n; and powers of two
+constexpr int64_t kLargestPieceOfParts = 16;
+constexpr int64_t kParts[] = {2, 4, 8, 14, 16, 32};  // of which whole ones are cut again: strides and patches
+constexpr int64_t kMostMore = 5;                     // positions beside those of a grid
+constexpr double kMostOfAPair = 11;                  // bits of each of two forms that are combined
+constexpr size_t kMostHalved = 48;                   // forms whose differences are halved
+constexpr double kWindow = 1.5;                      // a number that readers cut by
+constexpr double kCutPosition = 4;                   // more than a cut size
+constexpr double kSum = 3, kDifference = 3.5, kProduct = 2, kQuotient = 4.5, kExtreme = 4.5, kHalf = 4;
 
 double bits_of(int64_t n) {
   n = std::abs(n);
@@ -25,8 +35,8 @@ double bits_of(int64_t n) {
   const double length = std::log2(static_cast<double>(n));
   return std::has_single_bit(static_cast<uint64_t>(n)) ? 1 + 0.5 * length : 2 + length;
 }
-double bits_of_factor(int64_t n) { return n == 1 ? 0 : 0.5 + bits_of(n) + (n < 0 ? 3 : 0); }
-double bits_of_offset(int64_t n) { return n == 0 ? 0 : 2.5 + 1.5 * bits_of(n); }
+double bits_of_factor(int64_t n) { return n == 1 ? 0 : 1 + bits_of(n) + (n < 0 ? 3 : 0); }
+double bits_of_piece(int64_t n) { return 0.5 + bits_of(n); }
 
 int64_t floor_of(int64_t a, int64_t n) { return a / n - (a % n < 0 ? 1 : 0); }
 int64_t ceil_of(int64_t a, int64_t n) { return -floor_of(-a, n); }
@@ -36,6 +46,141 @@ bool is_small(int64_t v) { return v > -kLargest && v < kLargest; }
 bool is_steady(std::span<const int64_t> at) {
   return std::ranges::all_of(at, [&](int64_t v) { return v == at.front(); });
 }
+
+uint64_t hash_of(std::span<const int64_t> values) {
+  uint64_t hash = 0x9e3779b97f4a7c15;
+  for (const int64_t v : values) hash = (std::rotl(hash, 13) ^ static_cast<uint64_t>(v)) * 0xff51afd7ed558ccd;
+  return hash ^ (hash >> 31);
+}
+
+bool is_cut(const Forms::Form& form) { return form.shape != Shape::kItself && form.shape != Shape::kDistances; }
+
+int64_t num_summands(Dim size) {
+  if (!size.is_symbolic()) return 1;
+  return std::ssize(size.expr()->terms) + (size.expr()->constant != 0 ? 1 : 0);
+}
+
+int64_t value_of(Shape shape, int64_t n, int64_t p, int64_t v) {
+  const auto missing = [&] { return ceil_of(v, n) * n - v; };
+  switch (shape) {
+    case Shape::kItself:
+      return v;
+    case Shape::kDistances:
+      return 2 * v - 1;
+    case Shape::kFloor:
+      return floor_of(v, n);
+    case Shape::kCeil:
+      return ceil_of(v, n);
+    case Shape::kRounded:
+      return floor_of(v + p, n);
+    case Shape::kUp:
+      return ceil_of(v, n) * n;
+    case Shape::kDown:
+      return floor_of(v, n) * n;
+    case Shape::kMissing:
+      return missing();
+    case Shape::kHalfMissingDown:
+      return floor_of(missing(), 2);
+    case Shape::kHalfMissingUp:
+      return ceil_of(missing(), 2);
+    case Shape::kLeft:
+      return v - floor_of(v, n) * n;
+    case Shape::kShareDown:
+      return floor_of(v * p, n);
+    case Shape::kShareUp:
+      return ceil_of(v * p, n);
+  }
+  return v;
+}
+
+Dim size_of(Shape shape, int64_t n, int64_t p, Dim a) {
+  const auto missing = [&] { return dim::ceil_div(a, n) * Dim(n) - a; };
+  switch (shape) {
+    case Shape::kItself:
+      return a;
+    case Shape::kDistances:
+      return a * Dim(2) - Dim(1);
+    case Shape::kFloor:
+      return dim::floor_div(a, n);
+    case Shape::kCeil:
+      return dim::ceil_div(a, n);
+    case Shape::kRounded:
+      return dim::floor_div(a + Dim(p), n);
+    case Shape::kUp:
+      return dim::ceil_div(a, n) * Dim(n);
+    case Shape::kDown:
+      return dim::floor_div(a, n) * Dim(n);
+    case Shape::kMissing:
+      return missing();
+    case Shape::kHalfMissingDown:
+      return dim::floor_div(missing(), 2);
+    case Shape::kHalfMissingUp:
+      return dim::ceil_div(missing(), 2);
+    case Shape::kLeft:
+      return a - dim::floor_div(a, n) * Dim(n);
+    case Shape::kShareDown:
+      return dim::floor_div(a * Dim(p), n);
+    case Shape::kShareUp:
+      return dim::ceil_div(a * Dim(p), n);
+  }
+  return {};
+}
+
+int64_t part_of(int64_t v, int64_t part) { return part > 1 ? floor_of(v, part) : part < 0 ? ceil_of(v, -part) : v; }
+
+class Making {
+ public:
+  explicit Making(const Atom& atom) : atom_(atom) {}
+
+  std::vector<Forms::Form> run() {
+    add(Shape::kItself, 1, 1, 0);
+    add(Shape::kDistances, 1, 1, 3);
+    if (atom_.cut == Atom::Cut::kNot) return std::move(forms_);
+    pieces(kLargestPiece, 0);
+    for (int64_t n = 3; n <= kLargestPiece; ++n)
+      for (int64_t r = 1; r + 1 < n && (n <= kLargestRounded || std::has_single_bit(static_cast<uint64_t>(n))); ++r)
+        add(Shape::kRounded, n, r, (2 * r == n ? 3 : 4.5) + bits_of_piece(n) + bits_of(r));
+    for (int64_t n = 2; n <= kLargestShare; ++n)
+      for (int64_t p = 2; p <= kLargestShare; ++p) {
+        if (std::gcd(p, n) != 1) continue;
+        add(Shape::kShareDown, n, p, 2.5 + bits_of(n) + bits_of(p));
+        add(Shape::kShareUp, n, p, 3 + bits_of(n) + bits_of(p));
+      }
+    if (atom_.cut == Atom::Cut::kOnce) return std::move(forms_);
+    for (const int64_t part : kParts)
+      for (const int64_t rounded : {part, -part}) {
+        part_ = rounded;
+        pieces(kLargestPieceOfParts, (rounded > 0 ? 1 : 1.5) + bits_of_piece(part));
+      }
+    return std::move(forms_);
+  }
+
+ private:
+  void pieces(int64_t largest, double bits) {
+    for (int64_t n = 2; n <= largest; ++n) {
+      const double piece = bits + bits_of_piece(n);
+      add(Shape::kFloor, n, 1, 1 + piece);
+      add(Shape::kCeil, n, 1, 1.5 + piece);
+      add(Shape::kUp, n, 1, 2.5 + piece);
+      add(Shape::kMissing, n, 1, 3 + piece);
+      add(Shape::kDown, n, 1, 3.5 + piece);
+      add(Shape::kLeft, n, 1, 3.5 + piece);
+      add(Shape::kHalfMissingDown, n, 1, 4.5 + piece);
+      add(Shape::kHalfMissingUp, n, 1, 4.5 + piece);
+    }
+  }
+
+  void add(Shape shape, int64_t n, int64_t p, double bits) {
+    Forms::Form form{shape, n, p, part_, bits, atom_.size, atom_.at, 0};
+    for (int64_t& v : form.at) v = value_of(shape, n, p, part_of(v, part_));
+    form.hash = hash_of(form.at);
+    forms_.push_back(std::move(form));
+  }
+
+  const Atom& atom_;
+  int64_t part_ = 1;
+  std::vector<Forms::Form> forms_;
+};
 
 }  // namespace
 
@@ -49,162 +194,196 @@ double bits_of_list(std::span<const int64_t> values) {
   return bits;
 }
 
-size_t Terms::HashValues::operator()(std::span<const int64_t> values) const {
-  uint64_t hash = 0x9e3779b97f4a7c15;
-  for (const int64_t v : values) hash = (std::rotl(hash, 13) ^ static_cast<uint64_t>(v)) * 0xff51afd7ed558ccd;
-  return hash ^ (hash >> 31);
+Dim Forms::Form::size() const {
+  const Dim whole = part > 1 ? dim::floor_div(of, part) : part < 0 ? dim::ceil_div(of, -part) : of;
+  return size_of(shape, n, p, whole);
 }
 
-Terms::Terms(std::vector<Atom> atoms, size_t num_traces, std::span<const int64_t> windows)
-    : atoms_(std::move(atoms)), num_traces_(num_traces), windows_(windows.begin(), windows.end()) {
-  std::ranges::stable_sort(atoms_, {}, &Atom::bits);
-  for (uint32_t i = 0; i < atoms_.size(); ++i) {
-    num_points_ = atoms_[i].at.size();
-    if (std::ranges::all_of(atoms_[i].at, is_small) && !is_steady(atoms_[i].at)) add_forms(i);
+const std::vector<Forms::Form>& Forms::of(const Atom& atom) {
+  auto& [cut, forms] = made_[atom.size.expr()];
+  if (forms.empty() || cut < atom.cut) {
+    cut = std::max(cut, atom.cut);
+    forms = Making(atom).run();
   }
-  std::ranges::stable_sort(forms_, {}, &Form::bits);
-  std::unordered_set<Values, HashValues> functions;
-  std::erase_if(forms_, [&](const Form& form) { return !functions.insert(form.at).second; });
-  for (uint32_t i = 0; i < forms_.size(); ++i)
-    by_traces_[Values(forms_[i].at.begin(), forms_[i].at.begin() + static_cast<std::ptrdiff_t>(num_traces_))].push_back(
-        i);
+  return forms;
 }
 
-double Terms::bits_of_piece(int64_t n) const {
-  return std::ranges::find(windows_, n) != windows_.end() ? 1 : 0.5 + bits_of(n);
-}
-
-void Terms::add(Shape shape, uint32_t atom, int64_t n, int64_t p, double bits) {
-  Form form{shape, atom, n, p, bits + atoms_[atom].bits, atoms_[atom].at};
-  for (int64_t& v : form.at) {
-    switch (shape) {
-      case Shape::kItself:
-        break;
-      case Shape::kFloor:
-        v = floor_of(v, n);
-        break;
-      case Shape::kCeil:
-        v = ceil_of(v, n);
-        break;
-      case Shape::kUp:
-        v = ceil_of(v, n) * n;
-        break;
-      case Shape::kDown:
-        v = floor_of(v, n) * n;
-        break;
-      case Shape::kMissing:
-        v = ceil_of(v, n) * n - v;
-        break;
-      case Shape::kLeft:
-        v = v - floor_of(v, n) * n;
-        break;
-      case Shape::kShareDown:
-        v = floor_of(v * p, n);
-        break;
-      case Shape::kShareUp:
-        v = ceil_of(v * p, n);
-        break;
-      case Shape::kDistances:
-        v = 2 * v - 1;
-        break;
+Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, std::span<const int64_t> windows,
+             bool is_position)
+    : num_traces_(num_traces), is_position_(is_position) {
+  std::ranges::stable_sort(atoms, {}, &Atom::bits);
+  std::erase_if(atoms, [](const Atom& atom) { return !std::ranges::all_of(atom.at, is_small) || is_steady(atom.at); });
+  std::unordered_map<const void*, Atom::Cut> cuts;
+  for (const Atom& atom : atoms) {
+    Atom::Cut& cut = cuts[atom.size.expr()];
+    cut = std::max(cut, atom.cut);
+  }
+  std::unordered_set<const void*> known;
+  for (Atom& atom : atoms) {
+    if (!known.insert(atom.size.expr()).second) continue;
+    num_points_ = atom.at.size();
+    atom.cut = cuts.at(atom.size.expr());
+    for (const Forms::Form& form : forms.of(atom)) {
+      const bool is_part = is_cut(form);
+      if ((is_part && atom.cut == Atom::Cut::kNot) || (form.part != 1 && atom.cut != Atom::Cut::kTwice)) continue;
+      const bool is_window = is_part && std::ranges::find(windows, form.n) != windows.end();
+      const double cut =
+          (is_part && is_position ? kCutPosition : 0) - (is_window ? bits_of_piece(form.n) - kWindow : 0);
+      forms_.push_back({&form, atom.bits + form.bits + cut});
     }
   }
-  forms_.push_back(std::move(form));
+  std::ranges::stable_sort(forms_, {}, &Used::bits);
+  std::unordered_map<uint64_t, const Forms::Form*> functions;
+  std::erase_if(forms_, [&](const Used& used) {
+    const auto [same, is_new] = functions.emplace(used.form->hash, used.form);
+    return !is_new && same->second->at == used.form->at;
+  });
+  while (num_of_pairs_ < forms_.size() && forms_[num_of_pairs_].bits <= kMostOfAPair) {
+    const auto in_traces = std::span(forms_[num_of_pairs_].at()).first(num_traces_);
+    by_traces_[hash_of(in_traces)].push_back(static_cast<uint32_t>(num_of_pairs_++));
+  }
 }
 
-void Terms::add_forms(uint32_t atom) {
-  add(Shape::kItself, atom, 1, 1, 0);
-  add(Shape::kDistances, atom, 1, 1, 3);
-  if (!atoms_[atom].is_cut) return;
-  for (int64_t n = 2; n <= kLargestPiece; ++n) {
-    const double piece = bits_of_piece(n);
-    add(Shape::kFloor, atom, n, 1, 1 + piece);
-    add(Shape::kCeil, atom, n, 1, 1.5 + piece);
-    add(Shape::kUp, atom, n, 1, 2.5 + piece);
-    add(Shape::kMissing, atom, n, 1, 3 + piece);
-    add(Shape::kDown, atom, n, 1, 3.5 + piece);
-    add(Shape::kLeft, atom, n, 1, 3.5 + piece);
-  }
-  for (int64_t n = 2; n <= kLargestShare; ++n)
-    for (int64_t p = 2; p <= kLargestShare; ++p) {
-      if (std::gcd(p, n) != 1) continue;
-      add(Shape::kShareDown, atom, n, p, 2.5 + bits_of(n) + bits_of(p));
-      add(Shape::kShareUp, atom, n, p, 3 + bits_of(n) + bits_of(p));
-    }
+// One more or less stands beside a size more often than beside parts of it.
+double Terms::bits_of_offset(int64_t n, bool is_cut) const {
+  if (n == 0) return 0;
+  if (n == -1 && is_position_) return 1;
+  return std::abs(n) == 1 ? (is_cut ? 3 : 1.5) : (is_cut ? 3 : 2) + std::log2(std::abs(static_cast<double>(n)));
 }
 
 // factor * form + more, both read off the traces.
 void Terms::find_linear(Wanted wanted, std::vector<Found>& found) const {
-  for (const Form& form : forms_) {
+  for (const Used& x : forms_) {
+    const std::vector<int64_t>& at = x.at();
     size_t other = 1;
-    while (other < num_traces_ && form.at[other] == form.at[0]) ++other;
+    while (other < num_traces_ && at[other] == at[0]) ++other;
     if (other == num_traces_) continue;
-    const int64_t rise = wanted[other] - wanted[0], run = form.at[other] - form.at[0];
+    const int64_t rise = wanted[other] - wanted[0], run = at[other] - at[0];
     if (rise == 0 || rise % run != 0) continue;
-    const int64_t factor = rise / run, more = wanted[0] - factor * form.at[0];
+    const int64_t factor = rise / run, more = wanted[0] - factor * at[0];
     bool fits = true;
-    for (size_t k = 0; k < num_traces_ && fits; ++k) fits = factor * form.at[k] + more == wanted[k];
+    for (size_t k = 0; k < num_traces_ && fits; ++k) fits = factor * at[k] + more == wanted[k];
     if (fits)
-      found.push_back(
-          {Operator::kNone, &form, nullptr, factor, more, form.bits + bits_of_factor(factor) + bits_of_offset(more)});
+      found.push_back({Operator::kNone, &x, nullptr, factor, more,
+                       x.bits + bits_of_factor(factor) + bits_of_offset(more, is_cut(*x.form))});
   }
 }
 
 // min(form, c) and max(form, c), with a trace on either side.
 void Terms::find_bounded(Wanted wanted, std::vector<Found>& found) const {
   const auto [low, high] = std::ranges::minmax_element(wanted);
-  for (const Form& form : forms_) {
+  for (const Used& x : forms_) {
     for (const auto& [op, bound] : {std::pair{Operator::kMin, *high}, std::pair{Operator::kMax, *low}}) {
       bool fits = true;
       size_t own = 0, cut = 0;
       for (size_t k = 0; k < num_traces_ && fits; ++k) {
-        const int64_t v = op == Operator::kMin ? std::min(form.at[k], bound) : std::max(form.at[k], bound);
+        const int64_t v = op == Operator::kMin ? std::min(x.at()[k], bound) : std::max(x.at()[k], bound);
         fits = v == wanted[k];
-        ++(form.at[k] == wanted[k] ? own : cut);
+        ++(x.at()[k] == wanted[k] ? own : cut);
       }
-      if (fits && own > 0 && cut > 0)
-        found.push_back({op, &form, nullptr, 1, bound, form.bits + kExtreme + bits_of(bound)});
+      if (fits && own > 0 && cut > 0) found.push_back({op, &x, nullptr, 1, bound, x.bits + kExtreme + bits_of(bound)});
     }
+  }
+}
+
+// x with each y that is `rest` in the traces. around: what the pair is in, with its bits.
+void Terms::meet(Operator op, const Used& x, std::span<const int64_t> rest, const Found& around,
+                 std::vector<Found>& found) const {
+  const auto known = by_traces_.find(hash_of(rest));
+  if (known == by_traces_.end()) return;
+  const bool is_commutative = op == Operator::kPlus || op == Operator::kTimes;
+  for (const uint32_t i : known->second) {
+    const Used& y = forms_[i];
+    if ((is_commutative && &x > &y) || !std::ranges::equal(std::span(y.at()).first(num_traces_), rest)) continue;
+    found.push_back({op, &x, &y, around.factor, around.more, x.bits + y.bits + around.bits, around.z});
   }
 }
 
 void Terms::find_pairs(Wanted wanted, std::vector<Found>& found) const {
   Values rest(num_traces_);
-  const auto meet = [&](Operator op, const Form& x, double bits, auto other) {
+  const auto all = [&](const Used& x, auto other) {
     for (size_t k = 0; k < num_traces_; ++k) {
-      const std::optional<int64_t> v = other(x.at[k], wanted[k]);
-      if (!v) return;
+      const std::optional<int64_t> v = other(x.at()[k], wanted[k]);
+      if (!v) return false;
       rest[k] = *v;
     }
-    const auto known = by_traces_.find(rest);
-    if (known == by_traces_.end()) return;
-    for (const uint32_t i : known->second) {
-      const Form& y = forms_[i];
-      if (y.bits > kMostOfAPair) break;
-      const bool is_commutative = op == Operator::kPlus || op == Operator::kTimes;
-      if (!is_commutative || &x <= &y) found.push_back({op, &x, &y, 1, 0, x.bits + y.bits + bits});
-    }
+    return true;
   };
+  const auto plain = [](double bits) { return Found{Operator::kNone, nullptr, nullptr, 1, 0, bits}; };
   using Rest = std::optional<int64_t>;
-  for (const Form& x : forms_) {
-    if (x.bits > kMostOfAPair) break;
-    meet(Operator::kPlus, x, kSum, [](int64_t v, int64_t want) -> Rest { return want - v; });
-    meet(Operator::kMinus, x, kDifference, [](int64_t v, int64_t want) -> Rest { return v - want; });
-    meet(Operator::kTimes, x, kProduct, [](int64_t v, int64_t want) -> Rest {
-      if (v == 0 || want % v != 0) return std::nullopt;
-      return want / v;
-    });
-    meet(Operator::kOver, x, kQuotient, [](int64_t v, int64_t want) -> Rest {
+  for (size_t i = 0; i < num_of_pairs_; ++i) {
+    const Used& x = forms_[i];
+    if (all(x, [](int64_t v, int64_t want) -> Rest { return want - v; }))
+      meet(Operator::kPlus, x, rest, plain(kSum), found);
+    if (all(x, [](int64_t v, int64_t want) -> Rest { return v - want; }))
+      meet(Operator::kMinus, x, rest, plain(kDifference), found);
+    const auto quotient = [](int64_t v, int64_t want) -> Rest {
       if (want == 0 || v % want != 0) return std::nullopt;
       return v / want;
-    });
+    };
+    if (all(x, quotient)) meet(Operator::kOver, x, rest, plain(kQuotient), found);
   }
+}
+
+void Terms::find_products(Wanted wanted, const Found& around, std::vector<Found>& found) const {
+  Values rest(num_traces_);
+  for (size_t i = 0; i < num_of_pairs_; ++i) {
+    const Used& x = forms_[i];
+    bool divides = true;
+    for (size_t k = 0; k < num_traces_ && divides; ++k) {
+      divides = x.at()[k] != 0 && wanted[k] % x.at()[k] == 0;
+      if (divides) rest[k] = wanted[k] / x.at()[k];
+    }
+    if (divides) meet(Operator::kTimes, x, rest, around, found);
+  }
+}
+
+// A product and a few more; one times a number; one of three, of which one is an atom.
+void Terms::find_more_products(Wanted wanted, std::vector<Found>& found) const {
+  find_products(wanted, {Operator::kNone, nullptr, nullptr, 1, 0, kProduct}, found);
+  Values rest(num_traces_);
+  for (int64_t more = -kMostMore; more <= kMostMore; ++more) {
+    if (more == 0) continue;
+    for (size_t k = 0; k < num_traces_; ++k) rest[k] = wanted[k] - more;
+    find_products(rest, {Operator::kNone, nullptr, nullptr, 1, more, kProduct + bits_of_offset(more, false)}, found);
+  }
+  int64_t divisor = 0;
+  for (const int64_t v : wanted) divisor = std::gcd(divisor, v);
+  for (int64_t factor = 2; factor <= std::min(divisor, kLargestPiece); ++factor) {
+    if (divisor % factor != 0) continue;
+    for (size_t k = 0; k < num_traces_; ++k) rest[k] = wanted[k] / factor;
+    find_products(rest, {Operator::kNone, nullptr, nullptr, factor, 0, kProduct + bits_of_factor(factor)}, found);
+  }
+  for (size_t i = 0; i < num_of_pairs_; ++i) {
+    const Used& z = forms_[i];
+    if (z.form->shape != Shape::kItself) continue;
+    bool divides = true;
+    for (size_t k = 0; k < num_traces_ && divides; ++k) {
+      divides = z.at()[k] != 0 && wanted[k] % z.at()[k] == 0;
+      if (divides) rest[k] = wanted[k] / z.at()[k];
+    }
+    if (divides) find_products(rest, {Operator::kNone, nullptr, nullptr, 1, 0, 2 * kProduct + z.bits, &z}, found);
+  }
+}
+
+void Terms::find_halves(Wanted wanted, std::vector<Found>& found) const {
+  const size_t most = std::min(num_of_pairs_, kMostHalved);
+  for (size_t i = 0; i < most; ++i)
+    for (size_t j = 0; j < most; ++j) {
+      if (i == j) continue;
+      const std::vector<int64_t>&x = forms_[i].at(), &y = forms_[j].at();
+      for (const auto& [op, more] : {std::pair<Operator, int64_t>{Operator::kHalfDown, 0}, {Operator::kHalfUp, 1}}) {
+        bool fits = true;
+        for (size_t k = 0; k < num_traces_ && fits; ++k) fits = floor_of(x[k] - y[k] + more, 2) == wanted[k];
+        if (fits) found.push_back({op, &forms_[i], &forms_[j], 1, 0, forms_[i].bits + forms_[j].bits + kHalf});
+      }
+    }
 }
 
 std::optional<Terms::Values> Terms::values(const Found& term) const {
   Values at(num_points_);
   for (size_t k = 0; k < num_points_; ++k) {
-    const int64_t x = term.x->at[k], y = term.y ? term.y->at[k] : term.more;
+    const int64_t x = term.x->at()[k], y = term.y ? term.y->at()[k] : term.more;
     int64_t v = x;
     switch (term.op) {
       case Operator::kNone:
@@ -222,64 +401,57 @@ std::optional<Terms::Values> Terms::values(const Found& term) const {
         if (y == 0) return std::nullopt;
         v = floor_of(x, y);
         break;
+      case Operator::kHalfDown:
+        v = floor_of(x - y, 2);
+        break;
+      case Operator::kHalfUp:
+        v = ceil_of(x - y, 2);
+        break;
       case Operator::kMin:
-        v = std::min(x, y);
-        break;
+        at[k] = std::min(x, y);
+        continue;
       case Operator::kMax:
-        v = std::max(x, y);
-        break;
+        at[k] = std::max(x, y);
+        continue;
     }
-    at[k] = term.op == Operator::kNone ? v * term.factor + term.more : v;
+    if (__builtin_mul_overflow(v, term.factor, &v)) return std::nullopt;
+    if (term.z && __builtin_mul_overflow(v, term.z->at()[k], &v)) return std::nullopt;
+    at[k] = v + term.more;
   }
   return at;
 }
 
-Dim Terms::dim(const Form& form) const {
-  const Dim a = atoms_[form.atom].size, n = form.n;
-  switch (form.shape) {
-    case Shape::kItself:
-      return a;
-    case Shape::kFloor:
-      return dim::floor_div(a, n);
-    case Shape::kCeil:
-      return dim::ceil_div(a, n);
-    case Shape::kUp:
-      return dim::ceil_div(a, n) * n;
-    case Shape::kDown:
-      return dim::floor_div(a, n) * n;
-    case Shape::kMissing:
-      return dim::ceil_div(a, n) * n - a;
-    case Shape::kLeft:
-      return a - dim::floor_div(a, n) * n;
-    case Shape::kShareDown:
-      return dim::floor_div(a * Dim(form.p), n);
-    case Shape::kShareUp:
-      return dim::ceil_div(a * Dim(form.p), n);
-    case Shape::kDistances:
-      return a * Dim(2) - Dim(1);
-  }
-  return {};
-}
-
-Dim Terms::dim(const Found& term) const {
-  const Dim x = dim(*term.x), y = term.y ? dim(*term.y) : Dim(term.more);
+Dim Terms::size(const Found& term) {
+  const Dim x = term.x->form->size(), y = term.y ? term.y->form->size() : Dim(term.more);
+  Dim size = x;
   switch (term.op) {
     case Operator::kNone:
-      return x * Dim(term.factor) + Dim(term.more);
+      break;
     case Operator::kPlus:
-      return x + y;
+      size = x + y;
+      break;
     case Operator::kMinus:
-      return x - y;
+      size = x - y;
+      break;
     case Operator::kTimes:
-      return x * y;
+      size = x * y;
+      break;
     case Operator::kOver:
-      return dim::floor_div(x, y);
+      size = dim::floor_div(x, y);
+      break;
+    case Operator::kHalfDown:
+      size = dim::floor_div(x - y, 2);
+      break;
+    case Operator::kHalfUp:
+      size = dim::ceil_div(x - y, 2);
+      break;
     case Operator::kMin:
       return dim::min(x, y);
     case Operator::kMax:
       return dim::max(x, y);
   }
-  return {};
+  if (term.z) size = size * term.z->form->size();
+  return size * Dim(term.factor) + Dim(term.more);
 }
 
 std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
@@ -290,12 +462,19 @@ std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
   find_linear(wanted, found);
   if (!is_steady(wanted)) find_bounded(wanted, found);
   find_pairs(wanted, found);
+  find_more_products(wanted, found);
+  find_halves(wanted, found);
   std::ranges::stable_sort(found, {}, &Found::bits);
   for (const Found& each : found) {
     if (terms.size() >= most) break;
     std::optional<Values> at = values(each);
     if (!at || std::ranges::any_of(terms, [&](const Term& known) { return known.at == *at; })) continue;
-    if (const Dim size = dim(each); size.is_known()) terms.push_back({size, std::move(*at), each.bits});
+    if (const Dim whole = size(each); whole.is_known())
+      terms.push_back({whole, std::move(*at), each.bits,
+                       each.y                           ? Makeup::kOfSeveral
+                       : num_summands(whole) == 1       ? Makeup::kOfOne
+                       : whole.expr()->terms.size() > 1 ? Makeup::kOfSeveral
+                                                        : Makeup::kWithNumber});
   }
   return terms;
 }

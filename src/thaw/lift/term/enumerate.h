@@ -4,9 +4,10 @@
 // An expression is made of atoms: sizes with their values at some points, of which the traces are the first. The others are sizes that
 // no trace has. Two expressions that agree in the traces and not at these are what the traces leave open.
 //
-//   form  a; 2a - 1; a/n and pa/q rounded either way; whole pieces of n in it, up or down, what is missing to them and what is left
-//   term  k * form + c; form + form, form - form, form * form, form / form exactly; min and max of a form and a number
-//         (no factor is 0 in a trace)
+//   form  a; 2a - 1; a/n, (a + r)/n and pa/q rounded either way; whole pieces of n in it, up or down, what is missing to them, halves of
+//         that, and what is left; the same of whole parts a/m of it
+//   term  k * form + c; form + form, form - form, form * form, form / form exactly, (form - form) / 2; the product of three;
+//         a product of two and a few more, or times a number; min and max of a form and a number (no factor is 0 in a trace)
 //
 // What a term costs is in bits, as of minimum description length (Rissanen 1978): integers by their length, powers of two at half
 // of it, each operator by how rarely models have it, atoms as whoever asks says. An integer is explained by a term where the term takes
@@ -18,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "thaw/dim/expr/dim.h"
@@ -25,69 +27,109 @@
 namespace thaw::lifting {
 
 struct Atom {
+  // What is made of it: it alone, its multiples and sums; parts and pieces of it too; and pieces of its parts.
+  enum class Cut : uint8_t { kNot, kOnce, kTwice };
   dim::Dim size;
   std::vector<int64_t> at;  // at each point
   double bits = 2;
-  bool is_cut = true;  // whether it is divided: else it is taken as it is, its multiples and sums
+  Cut cut = Cut::kOnce;
 };
+
+enum class Makeup : uint8_t { kOfOne, kWithNumber, kOfSeveral };  // summands, or forms
 
 struct Term {
   dim::Dim size;
   std::vector<int64_t> at;  // at each point
   double bits = 0;
+  Makeup makeup = Makeup::kOfOne;
 };
 
 // What it takes to write these integers down, one after the other: of one that was there before, a bit.
 double bits_of_list(std::span<const int64_t> values);
 
+// The forms of atoms at the same points, each made once.
+class Forms {
+ public:
+  enum class Shape : uint8_t {
+    kItself,
+    kDistances,
+    kFloor,
+    kCeil,
+    kRounded,
+    kUp,
+    kDown,
+    kMissing,
+    kHalfMissingDown,
+    kHalfMissingUp,
+    kLeft,
+    kShareDown,
+    kShareUp
+  };
+  struct Form {
+    Shape shape;
+    int64_t n, p;  // p: what is added before rounding, or p of p / n
+    int64_t part;  // of which whole parts it is; 1 of the atom itself, below 0 of parts rounded up
+    double bits;   // without the atom's, and with n as any number
+    dim::Dim of;   // the atom
+    std::vector<int64_t> at;
+    uint64_t hash;  // of what it is at all points
+
+    dim::Dim size() const;
+  };
+  // The same until the next call that makes more; in the order in which they are made.
+  const std::vector<Form>& of(const Atom& atom);
+
+ private:
+  std::unordered_map<const void*, std::pair<Atom::Cut, std::vector<Form>>> made_;  // by the atom's expression
+};
+
 class Terms {
  public:
   // The first `num_traces` points of each atom are the traces'. All atoms have the same points. windows: by what readers cut, which is
-  // cheaper than other numbers.
-  Terms(std::vector<Atom> atoms, size_t num_traces, std::span<const int64_t> windows = {});
+  // cheaper than other numbers. is_position: of an element, of which the last is a size less 1. The forms must stay.
+  Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, std::span<const int64_t> windows = {},
+        bool is_position = false);
 
   // Those that give the wanted integer in each trace, the cheapest first; no two of them agree at all points.
   std::vector<Term> find(std::span<const int64_t> wanted, size_t most) const;
 
  private:
-  enum class Shape : uint8_t { kItself, kFloor, kCeil, kUp, kDown, kMissing, kLeft, kShareDown, kShareUp, kDistances };
-  struct Form {
-    Shape shape;
-    uint32_t atom;
-    int64_t n, p;
-    double bits;
-    std::vector<int64_t> at;  // at each point
+  struct Used {
+    const Forms::Form* form;
+    double bits;  // with the atom's
+    const std::vector<int64_t>& at() const { return form->at; }
   };
-  enum class Operator : uint8_t { kNone, kPlus, kMinus, kTimes, kOver, kMin, kMax };
-  // factor * (x op y) + more; of kMin and kMax with no y: of x and `more`.
+  enum class Operator : uint8_t { kNone, kPlus, kMinus, kTimes, kOver, kHalfDown, kHalfUp, kMin, kMax };
+  // factor * (x op y) * z + more; of kMin and kMax with no y: of x and `more`.
   struct Found {
     Operator op;
-    const Form* x;
-    const Form* y;
+    const Used* x;
+    const Used* y;
     int64_t factor, more;
     double bits;
+    const Used* z = nullptr;
   };
   using Values = std::vector<int64_t>;
-  struct HashValues {
-    size_t operator()(std::span<const int64_t> values) const;
-  };
   using Wanted = std::span<const int64_t>;
 
-  void add_forms(uint32_t atom);
-  void add(Shape shape, uint32_t atom, int64_t n, int64_t p, double bits);
   void find_linear(Wanted wanted, std::vector<Found>& found) const;
   void find_bounded(Wanted wanted, std::vector<Found>& found) const;
   void find_pairs(Wanted wanted, std::vector<Found>& found) const;
-  double bits_of_piece(int64_t n) const;
+  void find_products(Wanted wanted, const Found& around, std::vector<Found>& found) const;
+  void find_more_products(Wanted wanted, std::vector<Found>& found) const;
+  void find_halves(Wanted wanted, std::vector<Found>& found) const;
+  void meet(Operator op, const Used& x, std::span<const int64_t> rest, const Found& around,
+            std::vector<Found>& found) const;
   std::optional<Values> values(const Found& term) const;
-  dim::Dim dim(const Form& form) const;
-  dim::Dim dim(const Found& term) const;
+  static dim::Dim size(const Found& term);
 
-  std::vector<Atom> atoms_;
+  double bits_of_offset(int64_t n, bool is_cut) const;
+
   size_t num_traces_, num_points_ = 0;
-  std::vector<int64_t> windows_;
-  std::vector<Form> forms_;  // the cheapest of those that agree at all points
-  std::unordered_map<Values, std::vector<uint32_t>, HashValues> by_traces_;  // forms_, by what they are in the traces
+  bool is_position_;
+  std::vector<Used> forms_;  // the cheapest of those that agree at all points, by bits
+  size_t num_of_pairs_ = 0;  // of these, that are combined
+  std::unordered_map<uint64_t, std::vector<uint32_t>> by_traces_;  // these, by what they are in the traces
 };
 
 }  // namespace thaw::lifting

@@ -26,7 +26,8 @@ struct TwoSides {
     return {{scope.symbol_id(atoms[0].size), kHeights[point]}, {scope.symbol_id(atoms[1].size), kWidths[point]}};
   }
   std::vector<Term> find(const Values& wanted, size_t most = 200) const {
-    return Terms(atoms, kTraces).find(wanted, most);
+    Forms forms;
+    return Terms(atoms, kTraces, forms).find(wanted, most);
   }
 };
 
@@ -98,7 +99,8 @@ TEST(Terms, HaveEveryFormTimesANumberAndWithANumber) {
 // Sums, differences and products of two plain forms, tried pair by pair.
 TEST(Terms, HaveEveryPairOfPlainForms) {
   const TwoSides sides;
-  const Terms terms(sides.atoms, kTraces);
+  Forms forms;
+  const Terms terms(sides.atoms, kTraces, forms);
   std::vector<Values> plain;
   for (const Values& side : {kHeights, kWidths})
     for (const int64_t n : {1, 2, 3, 4, 7, 8, 14, 16})
@@ -137,10 +139,12 @@ TEST(Terms, CostMoreThanIntegersThatSayLittle) {
 TEST(Terms, TakeNumbersOfAnySize) {
   const TwoSides sides;
   EXPECT_TRUE(sides.find({INT64_MAX, INT64_MIN, 0}).empty());
-  EXPECT_TRUE(Terms({}, kTraces).find(Values{1, 2, 3}, 5).empty());
+  Forms forms;
+  EXPECT_TRUE(Terms({}, kTraces, forms).find(Values{1, 2, 3}, 5).empty());
   std::vector<Atom> atoms = sides.atoms;
   atoms[0].at[4] = INT64_MAX;
-  EXPECT_FALSE(Terms(atoms, kTraces).find(Values{5, 15, 12}, 5).empty());
+  Forms others;
+  EXPECT_FALSE(Terms(atoms, kTraces, others).find(Values{5, 15, 12}, 5).empty());
 }
 
 }  // namespace
