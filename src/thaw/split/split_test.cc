@@ -1,6 +1,7 @@
 // What holds of the parts of a model wherever it is cut.
 #include "thaw/split/split.h"
 
+#include <algorithm>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -9,6 +10,7 @@
 #include "thaw/core/error_testing.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
+#include "thaw/ir/graph/builder.h"
 #include "thaw/ir/graph/consistency_testing.h"
 #include "thaw/ir/graph/small_models_testing.h"
 
@@ -17,6 +19,7 @@ namespace {
 
 using ir::SmallModel;
 using ir::Value;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -110,6 +113,31 @@ TEST(Split, TwoCutsInAnyOrderMakeTheSameThreeParts) {
     ASSERT_THAT(again.parts, SizeIs(3));
     for (size_t part = 0; part < 3; ++part)
       EXPECT_EQ(ir::serialize(*result.parts[part].model), ir::serialize(*again.parts[part].model));
+  }
+}
+
+// Both orders of the same values: no order by their addresses, or by a hash, gives both.
+TEST(Stages, OperandsAreInTheOrderInWhichTheyAreRead) {
+  ir::ModelBuilder m;
+  std::vector<Value*> inputs;
+  for (int i = 0; i < 6; ++i) inputs.push_back(m.add_input("x" + std::to_string(i), ir::DataType::kFloat, {"n"}));
+  Value* condition = m.add_input("condition", ir::DataType::kBool, {});
+  for (int order = 0; order < 2; ++order, std::ranges::reverse(inputs)) {
+    std::vector<Value*> repeated(inputs);
+    repeated.insert(repeated.begin() + 3, inputs.begin(), inputs.begin() + 2);
+    EXPECT_THAT(operands_of(*m.add_node("Sum", repeated)->producer()), ElementsAreArray(inputs));
+
+    const auto branch = [&](size_t first, size_t last) {
+      return m.make_subgraph("branch", [&](ir::GraphBuilder& b) {
+        b.add_output(b.add_node("Sum", std::vector<Value*>(inputs.begin() + static_cast<std::ptrdiff_t>(first),
+                                                           inputs.begin() + static_cast<std::ptrdiff_t>(last))));
+      });
+    };
+    const ir::Node& either =
+        *m.add_node("If", {condition}, {{"then_branch", branch(0, 4)}, {"else_branch", branch(2, 6)}})->producer();
+    std::vector<const Value*> wanted{condition};
+    wanted.insert(wanted.end(), inputs.begin(), inputs.end());
+    EXPECT_THAT(operands_of(either), ElementsAreArray(wanted));
   }
 }
 

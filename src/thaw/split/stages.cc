@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <ranges>
+#include <utility>
 
 #include "thaw/ops/rule/registry.h"
 
@@ -11,16 +12,30 @@ namespace {
 
 constexpr int kNone = -1, kAnyLater = std::numeric_limits<int>::max();
 
-void add_captured(const ir::Graph& inner, const ir::Graph* main, std::vector<const ir::Value*>& operands) {
-  const auto add = [&](const ir::Value* value) {
-    if (value && value->graph() == main) operands.push_back(value);
-  };
-  for (const ir::Node* node : inner.nodes()) {
-    for (const ir::Value* input : node->inputs()) add(input);
-    for (const ir::Graph* deeper : node->subgraphs()) add_captured(*deeper, main, operands);
+// Each value once, in the order in which they are met: what is written follows it.
+class Operands {
+ public:
+  void add(const ir::Value* value) {
+    if (seen_.insert(value).second) list_.push_back(value);
   }
-  for (const ir::Value* output : inner.outputs()) add(output);
-}
+
+  void add_captured(const ir::Graph& inner, const ir::Graph* main) {
+    const auto add_of_main = [&](const ir::Value* value) {
+      if (value && value->graph() == main) add(value);
+    };
+    for (const ir::Node* node : inner.nodes()) {
+      for (const ir::Value* input : node->inputs()) add_of_main(input);
+      for (const ir::Graph* deeper : node->subgraphs()) add_captured(*deeper, main);
+    }
+    for (const ir::Value* output : inner.outputs()) add_of_main(output);
+  }
+
+  std::vector<const ir::Value*> take() { return std::move(list_); }
+
+ private:
+  std::vector<const ir::Value*> list_;
+  std::unordered_set<const ir::Value*> seen_;
+};
 
 const ir::Value* first_output(const ir::Node& node) {
   const auto outputs = node.outputs();
@@ -46,13 +61,11 @@ bool holds_sizes(const ops::Fact& fact) {
 }  // namespace
 
 std::vector<const ir::Value*> operands_of(const ir::Node& node) {
-  std::vector<const ir::Value*> operands;
+  Operands operands;
   for (const ir::Value* input : node.inputs())
-    if (input) operands.push_back(input);
-  for (const ir::Graph* inner : node.subgraphs()) add_captured(*inner, node.graph(), operands);
-  std::ranges::sort(operands);
-  operands.erase(std::ranges::unique(operands).begin(), operands.end());
-  return operands;
+    if (input) operands.add(input);
+  for (const ir::Graph* inner : node.subgraphs()) operands.add_captured(*inner, node.graph());
+  return operands.take();
 }
 
 Passings::Passings(const ir::Model& model, const infer::Result& facts) {

@@ -13,7 +13,8 @@ namespace thaw::splitting {
 
 using Cut = std::vector<const ir::Value*>;  // tensors of the main graph that nodes make
 
-// The values of the main graph that a node reads, those that graphs inside it read too; each once.
+// The values of the main graph that a node reads, those that graphs inside it read too; each once, in the order
+// in which they are read.
 std::vector<const ir::Value*> operands_of(const ir::Node& node);
 
 // What a value is, as far as cutting is concerned.
