@@ -2,6 +2,7 @@
 // Concat's other axes, broadcasts, MatMul's inner dims, …) is proven for all sizes in the ranges, or the smallest sizes
 // that break it are shown.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -76,7 +77,7 @@ class Witnesses {
 
  private:
   std::optional<std::string> data_in(const dim::Assignment& sizes) const {
-    for (const auto& [id, value] : sizes)
+    for (const auto& [id, value] : std::map(sizes.begin(), sizes.end()))
       if (dim::is_data_dependent(ranges_.scope.symbol_at(id))) return dim::to_string(ranges_.scope.symbol_at(id));
     return std::nullopt;
   }

@@ -214,6 +214,7 @@ class Assumptions {
     infer::InferOptions options;
     options.sizes_as_run = true;
     options.states_values = true;
+    // any order: an entry for each input
     for (const auto& [input, axes] : replaced_) {
       ops::Shape shape;
       for (size_t axis = 0; axis < input->type.shape->size(); ++axis) {

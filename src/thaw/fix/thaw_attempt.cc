@@ -204,6 +204,7 @@ class SizeThawer {
     std::set<std::string> stuck;
     for (const frozen::FrozenElement& location : site.locations)
       if (!readers[location.reader].add(location.at, location.expression)) return sizes;
+    // any order: sets of names are joined
     for (auto& [reader, rows] : readers) stuck.merge(rows.find(*site.constant->constant()));
     const auto is_held = [&](const std::string& size) { return held_.contains(size); };
     if (!stuck.empty()) return stuck;

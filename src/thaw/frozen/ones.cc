@@ -47,6 +47,7 @@ class OneDecider {
       return roots.contains(equal.first_of(static_cast<size_t>(at.second)));
     };
     std::set<std::pair<const ir::Node*, int>> undecided;
+    // any order: a set is made
     for (const auto& [node, cuts] : by_node_)
       for (const Cut& one : cuts)
         if (!std::ranges::all_of(one.ones, is_decided)) undecided.emplace(node, one.element);

@@ -187,9 +187,8 @@ void SourceTracer::through_index(const ir::Node& producer) {
 void SourceTracer::enqueue(const ir::Node& reader, const ir::Value* value, int64_t number, Question question, int axis,
                            dim::Dim expression) {
   if (!value) return;
-  uint64_t key = (std::hash<const void*>()(value) * 1000003u + static_cast<uint64_t>(axis + 1)) * 1000003u ^
-                 (static_cast<uint64_t>(number) * 4 + static_cast<uint64_t>(question));
-  if (seen_.insert(key).second) stack_.push_back({&reader, value, number, question, axis, expression});
+  if (seen_.insert({value, number, question, axis}).second)
+    stack_.push_back({&reader, value, number, question, axis, expression});
 }
 
 void SourceTracer::at_constant(const Step& step, const ir::Tensor& constant) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_set>
@@ -51,6 +52,22 @@ class SourceTracer {
     dim::Dim expression = {};
   };
 
+  // What a step asks, whoever reads it.
+  struct Asked {
+    const ir::Value* value;
+    int64_t number;
+    Question question;
+    int axis;
+    bool operator==(const Asked&) const = default;
+  };
+  struct AskedHash {
+    size_t operator()(const Asked& asked) const {
+      const size_t of_number = static_cast<size_t>(asked.number) * 4 + static_cast<size_t>(asked.question);
+      return (std::hash<const void*>()(asked.value) * 1000003u + static_cast<size_t>(asked.axis + 1)) * 1000003u ^
+             of_number;
+    }
+  };
+
   std::vector<Source> trace(Step first);
   void enqueue(const ir::Node& reader, const ir::Value* value, int64_t number, Question question, int axis = -1,
                dim::Dim expression = {});
@@ -71,7 +88,7 @@ class SourceTracer {
   const ir::Model* model_;
   std::vector<Step> stack_;
   std::vector<Source> found_;
-  std::unordered_set<uint64_t> seen_;
+  std::unordered_set<Asked, AskedHash> seen_;
   std::map<std::pair<const ir::Value*, int64_t>, bool> has_source_;
   bool in_doubt_ = false;  // a size that a weight has is taken for the weight's, whatever else has it
 };

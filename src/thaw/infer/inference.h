@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "thaw/core/listed_set.h"
 #include "thaw/infer/infer.h"
 
 namespace thaw::infer {
@@ -47,7 +48,7 @@ class Inference {
   InferOptions options_;
   std::unique_ptr<Engine> engine_;
   bool is_paused_ = false;
-  std::vector<const ir::Node*> touched_;  // while it is paused
+  ListedSet<const ir::Node*> touched_;  // while it is paused
   std::vector<const ir::Value*> declared_;
 };
 

@@ -148,7 +148,7 @@ const Result& Inference::result() const { return engine_->result(); }
 
 size_t Inference::update(std::span<const ir::Node* const> touched, std::span<const ir::Value* const> declared) {
   if (!is_paused_) return engine_->update(touched, declared);
-  touched_.insert(touched_.end(), touched.begin(), touched.end());
+  for (const ir::Node* node : touched) touched_.insert(node);
   declared_.insert(declared_.end(), declared.begin(), declared.end());
   return 0;
 }
@@ -159,10 +159,8 @@ void Inference::assume_same(const ir::Value* now, const ir::Value* before) {
 
 size_t Inference::resume() {
   is_paused_ = false;
-  std::ranges::sort(touched_);
-  touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
-  const size_t count = touched_.empty() && declared_.empty() ? 0 : engine_->update(touched_, declared_);
-  touched_.clear();
+  const std::vector<const ir::Node*> touched = touched_.take();
+  const size_t count = touched.empty() && declared_.empty() ? 0 : engine_->update(touched, declared_);
   declared_.clear();
   return count;
 }

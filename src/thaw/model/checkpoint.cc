@@ -1,6 +1,8 @@
 #include "thaw/model/checkpoint.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,12 +34,12 @@ bool has_entry(const std::filesystem::path& path) {
 }
 
 // Which file holds which tensor, as the index says.
-std::unordered_map<std::string, std::string> read_index(const std::filesystem::path& path) {
+std::map<std::string, std::string> read_index(const std::filesystem::path& path) {
   const JsonKind kind{.expected = "{\"weight_map\": {tensor: file, …}}", .next = "fetch the index again"};
   const auto refuse = [&](std::string what) { refuse_json(std::move(what), path.string(), kind); };
   const nlohmann::json index = read_json(path, kind);
   if (!index.contains("weight_map") || !index["weight_map"].is_object()) refuse("the file is no index of weights");
-  std::unordered_map<std::string, std::string> map;
+  std::map<std::string, std::string> map;
   for (const auto& [name, location] : index["weight_map"].items()) {
     if (!location.is_string()) refuse(fmt::format("'{}' is not given a file name", name));
     const auto file_name = location.get<std::string>();

@@ -54,7 +54,8 @@ Reached reach(const ir::Node& attention) {
 std::vector<std::vector<const ir::Node*>> attention_projections(const ir::Model& model) {
   // An attention's first product stands for both.
   std::unordered_map<const ir::Node*, const ir::Node*> stands_for;
-  std::map<std::pair<size_t, const ir::Value*>, std::vector<const ir::Node*>> groups;
+  std::map<std::pair<size_t, const ir::Value*>, size_t> groups;
+  std::vector<std::vector<const ir::Node*>> found;
   std::unordered_map<const ir::Node*, size_t> numbers;
   std::unordered_set<const ir::Node*> grouped;
   for (const ir::Node* node : model.graph->nodes()) {
@@ -67,14 +68,15 @@ std::vector<std::vector<const ir::Node*>> attention_projections(const ir::Model&
     stands_for[node] = first;
     const size_t number = numbers.try_emplace(first, numbers.size()).first->second;
     for (const ir::Node* projection : reached.projections)
-      if (grouped.insert(projection).second) groups[{number, blocks::summed_input(*projection)}].push_back(projection);
+      if (grouped.insert(projection).second) {
+        const auto [group, is_new] = groups.try_emplace({number, blocks::summed_input(*projection)}, found.size());
+        if (is_new) found.emplace_back();
+        found[group->second].push_back(projection);
+      }
   }
-  std::vector<std::vector<const ir::Node*>> found;
-  for (auto& [key, nodes] : groups) {
-    if (nodes.size() < 2) continue;
+  std::erase_if(found, [](const auto& nodes) { return nodes.size() < 2; });
+  for (std::vector<const ir::Node*>& nodes : found)
     std::ranges::sort(nodes, {}, [](const ir::Node* node) { return ir::Graph::position_of(node); });
-    found.push_back(std::move(nodes));
-  }
   return found;
 }
 

@@ -1,7 +1,9 @@
 #include "thaw/quant/precisions.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -17,13 +19,13 @@
 namespace thaw::quantizing {
 namespace {
 
-std::unordered_set<std::string> names_of(const ir::Model& model) {
-  std::unordered_set<std::string> names;
+std::set<std::string> names_of(const ir::Model& model) {
+  std::set<std::string> names;
   for_nodes(*model.graph, [&](const ir::Node& node) { names.insert(rewrite::name_of(node)); });
   return names;
 }
 
-[[noreturn]] void refuse_name(const std::string& name, const std::unordered_set<std::string>& names) {
+[[noreturn]] void refuse_name(const std::string& name, const std::set<std::string>& names) {
   const std::vector<std::string_view> known(names.begin(), names.end());
   throw Error(ErrorCode::kInvalidArgument,
               {.what = fmt::format("the model has no node '{}'{}", name, did_you_mean(name, known)),
@@ -113,7 +115,7 @@ Precisions::Precisions(const ir::Model& before, const ir::Model& model, const Co
     planned_.push_back(node.precision);
     by_name[node.name] = &planned_.back();
   }
-  std::unordered_set<std::string> met;
+  std::set<std::string> met;
   std::unordered_set<const std::string*> fitting;
   for_nodes(*model.graph, [&](const ir::Node& node) {
     if (!by_name.empty()) {
@@ -131,7 +133,7 @@ Precisions::Precisions(const ir::Model& before, const ir::Model& model, const Co
   });
   if (options.join_projections) join_projections(model, left);
   if (met.size() < by_name.size()) {
-    const std::unordered_set<std::string> names = names_of(before);
+    const std::set<std::string> names = names_of(before);
     for (const PlannedNode& node : options.plan) {
       if (met.contains(node.name)) continue;
       if (!names.contains(node.name)) refuse_name(node.name, names);

@@ -78,9 +78,9 @@ class Comparison {
         todo_.push_back({function->body.get(), partner->second->body.get(), "function " + name});
       }
     }
-    for (const auto& [name, function] : in_b) {
-      if (!in_a.contains(name)) diff_.header.push_back({"function " + name, "", "there", {}});
-    }
+    for (const auto& function : b_.functions)
+      if (const std::string name = full_name(*function); !in_a.contains(name))
+        diff_.header.push_back({"function " + name, "", "there", {}});
   }
 
   void compare_graphs(const GraphPair& graphs) {
@@ -298,6 +298,7 @@ class Comparison {
       if (!item.differences.empty()) diff_.value_info.push_back(std::move(item));
     }
     std::unordered_map<const ir::Value*, const ir::Value*> back;
+    // any order: pairs are turned around
     for (const auto& [a, b] : partners_) back.emplace(b, a);
     for (const ir::Value* value : b_.graph->value_infos()) {
       const auto it = back.find(value);

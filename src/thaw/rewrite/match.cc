@@ -273,6 +273,7 @@ class Matcher {
   // Whether all that was matched, but the root, is read by what was matched alone.
   bool reads_only_itself() const {
     const std::unordered_set<const ir::Node*> matched(found_.nodes_.begin(), found_.nodes_.end());
+    // any order: it holds of all or not
     for (const ir::Node* node : matched) {
       for (const ir::Value* output : node->outputs()) {
         if (!output || output == found_.root_) continue;

@@ -75,6 +75,7 @@ class PositionFinder {
 
   CutPosition position() const {
     CutPosition position{.passing = {}, .bytes = 0, .weights_before = weights_, .flops_before = flops_};
+    // any order: they are sorted by when they were made
     for (const auto& [value, made] : passing_) position.passing.push_back(value);
     std::ranges::sort(position.passing, {}, [&](const ir::Value* value) { return passing_.at(value); });
     for (const ir::Value* value : position.passing)

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <ranges>
-#include <utility>
 
+#include "thaw/core/listed_set.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::splitting {
@@ -12,30 +12,16 @@ namespace {
 
 constexpr int kNone = -1, kAnyLater = std::numeric_limits<int>::max();
 
-// Each value once, in the order in which they are met: what is written follows it.
-class Operands {
- public:
-  void add(const ir::Value* value) {
-    if (seen_.insert(value).second) list_.push_back(value);
+void add_captured(const ir::Graph& inner, const ir::Graph* main, ListedSet<const ir::Value*>& operands) {
+  const auto add = [&](const ir::Value* value) {
+    if (value && value->graph() == main) operands.insert(value);
+  };
+  for (const ir::Node* node : inner.nodes()) {
+    for (const ir::Value* input : node->inputs()) add(input);
+    for (const ir::Graph* deeper : node->subgraphs()) add_captured(*deeper, main, operands);
   }
-
-  void add_captured(const ir::Graph& inner, const ir::Graph* main) {
-    const auto add_of_main = [&](const ir::Value* value) {
-      if (value && value->graph() == main) add(value);
-    };
-    for (const ir::Node* node : inner.nodes()) {
-      for (const ir::Value* input : node->inputs()) add_of_main(input);
-      for (const ir::Graph* deeper : node->subgraphs()) add_captured(*deeper, main);
-    }
-    for (const ir::Value* output : inner.outputs()) add_of_main(output);
-  }
-
-  std::vector<const ir::Value*> take() { return std::move(list_); }
-
- private:
-  std::vector<const ir::Value*> list_;
-  std::unordered_set<const ir::Value*> seen_;
-};
+  for (const ir::Value* output : inner.outputs()) add(output);
+}
 
 const ir::Value* first_output(const ir::Node& node) {
   const auto outputs = node.outputs();
@@ -61,10 +47,10 @@ bool holds_sizes(const ops::Fact& fact) {
 }  // namespace
 
 std::vector<const ir::Value*> operands_of(const ir::Node& node) {
-  Operands operands;
+  ListedSet<const ir::Value*> operands;
   for (const ir::Value* input : node.inputs())
-    if (input) operands.add(input);
-  for (const ir::Graph* inner : node.subgraphs()) operands.add_captured(*inner, node.graph());
+    if (input) operands.insert(input);
+  for (const ir::Graph* inner : node.subgraphs()) add_captured(*inner, node.graph(), operands);
   return operands.take();
 }
 

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "thaw/core/listed_set.h"
 #include "thaw/ir/graph/graph.h"
 #include "thaw/ir/graph/name_table.h"
 #include "thaw/ir/graph/pool.h"
@@ -72,7 +73,7 @@ struct Graph::Storage {
   std::unordered_map<const Value*, Declaration> shadows;  // by the Value in value_infos that find() doesn't know
   std::unordered_map<const Value*, std::vector<Value*>> shadows_of;
   std::unordered_map<const Value*, std::vector<Graph*>> returned_by;  // subgraphs with the value among their outputs
-  std::unordered_set<Node*> with_subgraphs;
+  ListedSet<Node*> with_subgraphs;
   std::unique_ptr<NameRegistry> registry;  // at the root of the tree, from the first unique_name on
   int64_t foreign_links = 0;               // node inputs that read values of enclosing graphs
   Transaction* transaction = nullptr;      // at the root: what records edits

@@ -250,6 +250,24 @@ TEST_F(Captures, SubgraphMayReturnOuterValue) {
   g.remove_node(s->producer());
 }
 
+TEST_F(Captures, UsesInGraphsInsideComeInTheOrderOfTheirNodes) {
+  constexpr size_t kNodes = 12;
+  const size_t before = x->uses().size();
+  const auto outer = m.make_subgraph("outer", [&](GraphBuilder& body) {
+    for (size_t i = 0; i < kNodes; ++i) {
+      const auto reads =
+          body.make_subgraph("", [&](GraphBuilder& inner) { inner.add_output(inner.add_node("Neg", {x})); });
+      body.add_output(body.add_node("If", {cond}, {{"then_branch", reads}}));
+    }
+  });
+  m.add_node("If", {cond}, {{"then_branch", outer}});
+  std::vector<const Node*> readers, nodes;
+  for (const Use& use : x->uses().subspan(before)) readers.push_back(use.node->graph()->parent_node());
+  for (const Node* node : outer->nodes()) nodes.push_back(node);
+  EXPECT_EQ(readers, nodes);
+  EXPECT_EQ(readers.size(), kNodes);
+}
+
 TEST_F(Captures, SortsByWhatSubgraphsRead) {
   Node* made = g.add_node("If", "", {cond}, {g.add_value("other")}, "other", a->producer());
   made->set_attribute({"then_branch", branch("again")});

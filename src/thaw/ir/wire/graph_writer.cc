@@ -76,9 +76,8 @@ void GraphWriter::write_graph(const Graph& graph) {
     out_.message(kInitializer, [&] { TensorWriter::write(out_, *value->initializer(), plan_); });
   }
   for (const Value* value : graph.inputs()) write_value_info(kInput, value->name(), value->type, value->extra);
-  for (const Value* value : plan_.as_inputs) {
-    if (value->graph() == &graph && !value->is_input()) write_as_input(*value);
-  }
+  for (const Value* value : graph.initializers())
+    if (plan_.as_inputs.contains(value) && !value->is_input()) write_as_input(*value);
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const Value* value = graph.outputs()[i];
     if (const Declaration* own = graph.storage_->output_declarations[i].get()) {

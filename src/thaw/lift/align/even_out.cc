@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "thaw/infer/inference.h"
 #include "thaw/lift/align/align.h"
@@ -230,14 +231,13 @@ bool fill_all(std::vector<Trace>& traces) {
 
 // A node that was put into a trace is spelt out in all of them, by the sizes that it has in each. before: what the
 // traces had.
-void spell_all(std::vector<Trace>& traces, const std::vector<const ir::Node*>& before) {
+void spell_all(std::vector<Trace>& traces, const std::unordered_set<const ir::Node*>& before) {
   std::vector<SizedTrace> sized;
   sized.reserve(traces.size());
   for (Trace& trace : traces) sized.emplace_back(*trace.model);
   for (size_t i = 0; i < sized[0].nodes.size(); ++i) {
-    const bool is_old = std::ranges::all_of(sized, [&](const SizedTrace& trace) {
-      return std::ranges::binary_search(before, static_cast<const ir::Node*>(trace.nodes[i]));
-    });
+    const bool is_old =
+        std::ranges::all_of(sized, [&](const SizedTrace& trace) { return before.contains(trace.nodes[i]); });
     if (is_old) continue;
     for (SizedTrace& trace : sized) {
       const auto of = trace.side().sizes;
@@ -247,7 +247,7 @@ void spell_all(std::vector<Trace>& traces, const std::vector<const ir::Node*>& b
   }
 }
 
-bool even(std::vector<Trace>& traces, const std::vector<const ir::Node*>& before) {
+bool even(std::vector<Trace>& traces, const std::unordered_set<const ir::Node*>& before) {
   if (!fill_all(traces)) return false;
   spell_all(traces, before);
   unshare_constants(*traces.front().model);
@@ -268,10 +268,9 @@ void even_out(std::vector<Trace>& traces) {
   part_pads_alike(traces);
   for (Trace& trace : traces) write_plainly(*trace.model);
   unshare_constants(*traces.front().model);
-  std::vector<const ir::Node*> before;
+  std::unordered_set<const ir::Node*> before;
   for (const Trace& trace : traces)
-    for (const ir::Node* node : trace.model->graph->nodes()) before.push_back(node);
-  std::ranges::sort(before);
+    for (const ir::Node* node : trace.model->graph->nodes()) before.insert(node);
   if (aligned(traces) || even(traces, before)) return;
   // Tables that were folded at some sizes only; then those that are made of what was learned.
   for (const std::set<std::string>& keep : {names_of_weights(traces), std::set<std::string>()}) {

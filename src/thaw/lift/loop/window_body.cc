@@ -150,7 +150,10 @@ class Taking {
     nodes.share_nodes();
     rewrite::DimEmitter sizes(nodes, *body_.model, shapes);
     TableEmitter emitter(sizes);
-    for (const auto& [place, fit] : fits_) copies_.at(place.first)->set_input(place.second, fit.emit(emitter));
+    for (const auto* differences : {&loop_.constants, &loop_.steady})
+      for (const Difference& difference : *differences)
+        if (const auto fit = fits_.find({difference.node, difference.input}); fit != fits_.end())
+          copies_.at(difference.node)->set_input(difference.input, fit->second.emit(emitter));
   }
 
   void take_results() {

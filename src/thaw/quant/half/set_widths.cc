@@ -35,7 +35,7 @@ class Narrower {
     give_back(*model_.graph, options_.convert_io);
     for (const HalfCandidate& candidate : candidates)
       for (ir::Graph* inner : candidate.node->subgraphs()) give_back(*inner, false);
-    for (ir::Value* value : narrow_) declare(value);
+    for (ir::Value* value : narrow_) declare(value);  // any order: each has a type of its own
     drop_wide_constants();
   }
 

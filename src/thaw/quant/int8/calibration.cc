@@ -235,6 +235,7 @@ std::set<const ir::Graph*> graphs_that_run(const ir::Model& model, const std::se
   const auto key = [&](const ir::Graph* graph) { return fmt::format("{} runs", locations.number_of(*graph)); };
   std::set<const ir::Graph*> found;
   std::vector<const ir::Graph*> open;
+  // any order: they are sorted below
   for (const ir::Graph* graph : graphs) {
     if (!can_be_measured(*graph)) continue;
     const auto at = known ? known->find(key(graph)) : Remembered::iterator();
@@ -244,6 +245,7 @@ std::set<const ir::Graph*> graphs_that_run(const ir::Model& model, const std::se
       found.insert(graph);
   }
   if (open.empty()) return found;
+  std::ranges::sort(open, {}, [&](const ir::Graph* graph) { return locations.number_of(*graph); });
   MeasuredModel measured(model);
   ir::Value* one = measured.constant("runs", {}, {1});
   std::vector<InnerValue> signs;
