@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,9 +24,8 @@
 namespace thaw::confirm {
 namespace {
 
-constexpr size_t kRuns = 2;                     // sizes to compare at, where there is a choice
-constexpr int64_t kFewSamples = 2;              // where one takes long
-constexpr double kLongRun = 2, kPatience = 10;  // seconds: of one sample; of looking for more than is needed
+constexpr size_t kRuns = 2;         // sizes to compare at, where there is a choice
+constexpr int64_t kFewSamples = 2;  // where one takes much
 
 enum class Form : uint8_t { kShared, kMerged, kLeading };
 
@@ -140,11 +138,9 @@ class SampleComparison {
       if (const auto point = choice.with({})) try_point(*point);
       return;
     }
-    const auto start = std::chrono::steady_clock::now();
     while (trials_.size() < kRuns || lacks_elements()) {
       const auto point = choice.next();
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-      if (!point || (!trials_.empty() && spent.count() > kPatience)) break;
+      if (!point) break;
       // A size that is the number of samples would hide an axis taken for another.
       if (!has_size(*point, count_)) choice.tell(try_point(*point));
     }
@@ -158,6 +154,7 @@ class SampleComparison {
     run::Point known;
     for (const auto& [id, size] : frozen::find_frozen(*fresh.model, scope).assumed_sizes)
       known.sizes.emplace_back(scope.symbols()[static_cast<size_t>(id)].name, size);
+    std::ranges::sort(known.sizes);
     if (const auto point = choice.with(known)) try_point(*point);
   }
 
@@ -187,11 +184,7 @@ class SampleComparison {
         Arrays& sample = trial.samples.emplace_back(feeders[static_cast<size_t>(k)].make(point));
         for (auto& [name, array] : sample)
           if (sample_.forms.at(name) == Form::kShared) array = trial.samples.front().at(name);
-        const auto start = std::chrono::steady_clock::now();
         trial.wanted.push_back(original_->run(sample));
-        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-        if (k == 0 && trials_.empty() && spent.count() > kLongRun && !has_size(point, kFewSamples))
-          count_ = kFewSamples;
       }
     } catch (const run::RunTimedOut&) {
       throw;  // it would at other sizes too
@@ -202,12 +195,14 @@ class SampleComparison {
     return trial;
   }
 
-  // Whether memory holds all samples at once; fewer are taken where it holds those.
+  // Whether memory holds all samples at once. Fewer are taken where it holds those, or where one takes long.
   bool fits_memory(const run::Point& point) {
     dim::Assignment sizes;
     for (const auto& [name, size] : point.sizes)
       if (const auto symbol = scope_.find(name)) sizes[scope_.symbol_id(*symbol)] = size;
-    const double one = cost_.at(sizes).working_bytes();
+    const run::RunCost::Taken taken = cost_.at(sizes);
+    if (trials_.empty() && !taken.is_small() && !has_size(point, kFewSamples)) count_ = kFewSamples;
+    const double one = taken.working_bytes();
     const auto left = static_cast<double>(available_memory().value_or(UINT64_MAX));
     const auto fits = [&](int64_t count) { return one * static_cast<double>(count) <= left; };
     if (fits(count_)) return true;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kRounds = 5;                            // points of one scale
 constexpr size_t kFailures = 2;                          // that end a scale
-constexpr double kFlopsInTimeOfByte = 10;                // about, of what a processor reads and writes
+constexpr double kMostWork = 1e12;                       // of looking for more than one point: some ten seconds
 constexpr uint64_t kMaxChosenBytes = uint64_t{1} << 26;  // of the inputs at sizes that nobody asked for
 
 // Lengths of a signal, and images that shrink on their way.
@@ -109,7 +109,7 @@ std::optional<Point> ChosenSizes::next() {
 }
 
 std::optional<Point> ChosenSizes::next_small() {
-  while (plan_ < plans_.size()) {
+  while (plan_ < plans_.size() && work_ <= kMostWork) {
     if (round_ == kRounds || failed_ == kFailures) {
       ++plan_;
       round_ = failed_ = 0;
@@ -120,7 +120,10 @@ std::optional<Point> ChosenSizes::next_small() {
     if (std::ranges::find(seen_, point) != seen_.end() || feeder_.drawn_bytes(point) > kMaxChosenBytes) continue;
     seen_.push_back(point);
     const RunCost::Taken taken = taken_at(point);
-    if (taken.is_small()) return point;
+    if (taken.is_small()) {
+      if (has_run_) work_ += taken.work();
+      return point;
+    }
     costly_.push_back({taken, std::move(point), scale_});
   }
   return std::nullopt;
@@ -128,8 +131,7 @@ std::optional<Point> ChosenSizes::next_small() {
 
 std::optional<Point> ChosenSizes::next_costly() {
   if (!is_sorted_)
-    std::ranges::stable_sort(costly_, std::ranges::greater(),
-                             [](const Costly& one) { return one.taken.flops + kFlopsInTimeOfByte * one.taken.bytes; });
+    std::ranges::stable_sort(costly_, std::ranges::greater(), [](const Costly& one) { return one.taken.work(); });
   is_sorted_ = true;
   if (costly_.empty()) return std::nullopt;
   const Costly cheapest = std::move(costly_.back());

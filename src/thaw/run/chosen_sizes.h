@@ -6,7 +6,8 @@
 // Small distinct primes come first, times what strides and patches divide; then longer ones, as a recording needs
 // thousands of samples before anything comes out of a model; and each also with one sample where a batch is free. What
 // the model demands of its sizes is made to hold where that can be done. Sizes at which a run would take much memory or
-// time come last, the cheapest first, and only while the model has run at no others. The choice depends on the model
+// time come last, the cheapest first, and only while the model has run at no others. Once it has run, there are points
+// for so much work alone: no clock is asked, so that the same are tried every time. The choice depends on the model
 // and, of sizes that are past it, on the memory that is left.
 #pragma once
 
@@ -80,6 +81,7 @@ class ChosenSizes {
   size_t plan_ = 0, round_ = 0, failed_ = 0, scale_ = 0;
   std::vector<Point> seen_;
   std::vector<Costly> costly_;  // the cheapest last, once all others were tried
+  double work_ = 0;             // of the points since the model has run
   bool has_run_ = false, is_sorted_ = false;
   std::string too_large_;
 };

@@ -38,6 +38,21 @@ TEST_F(ChosenSizesTest, WhatTheModelRunsAtIsSmall) {
   EXPECT_GT(count, 5U);
 }
 
+TEST_F(ChosenSizesTest, OnceItHasRunSoMuchWorkIsTriedAlone) {
+  const auto points = [&] {
+    ChosenSizes choice = this->choice();
+    size_t count = 0;
+    for (; count < 1000 && choice.next(); ++count) choice.tell(true);
+    return count;
+  };
+  const size_t cheap = points();
+  cost_.add_node({}, dim::Dim(int64_t{90'000'000'000}));
+  const size_t costly = points();
+  EXPECT_GT(costly, 5U);
+  EXPECT_LT(costly, 15U);
+  EXPECT_GT(cheap, costly);
+}
+
 TEST_F(ChosenSizesTest, WhatTheModelNeedsIsTriedFromTheCheapestOn) {
   ChosenSizes choice = this->choice();
   double before = 0;

@@ -7,13 +7,16 @@ namespace {
 
 constexpr double kWaiting = 3;  // measured: dense and residual networks take two to four times their largest node
 constexpr double kSmallBytes = double{1 << 28};
-constexpr double kSmallFlops = 1e11;  // a second or two on two cores
+constexpr double kFlopsInTimeOfByte = 10;  // about, of what a processor reads and writes
+constexpr double kSmallFlops = 1e11;       // a second or two on two cores
 
 }  // namespace
 
 double RunCost::Taken::working_bytes() const { return kWaiting * bytes; }
 
 bool RunCost::Taken::is_small() const { return bytes <= kSmallBytes && flops <= kSmallFlops; }
+
+double RunCost::Taken::work() const { return flops + kFlopsInTimeOfByte * bytes; }
 
 RunCost::Tensor RunCost::add_tensor(uint64_t bytes_each, std::vector<dim::Dim> dims) {
   std::vector<Key> keys;
@@ -25,7 +28,10 @@ RunCost::Tensor RunCost::add_tensor(uint64_t bytes_each, std::vector<dim::Dim> d
 
 void RunCost::add_node(const std::vector<Tensor>& tensors, dim::Dim flops) {
   nodes_.insert(tensors);
-  if (flops.is_known()) ++flops_.try_emplace(key_of(flops), flops, 0).first->second.second;
+  if (!flops.is_known()) return;
+  const auto [at, fresh] = known_flops_.try_emplace(key_of(flops), flops_.size());
+  if (fresh) flops_.emplace_back(flops, 0);
+  ++flops_[at->second].second;
 }
 
 RunCost::Taken RunCost::at(const dim::Assignment& sizes) const {
@@ -42,9 +48,8 @@ RunCost::Taken RunCost::at(const dim::Assignment& sizes) const {
     for (const Tensor tensor : tensors) all += bytes[tensor];
     taken.bytes = std::max(taken.bytes, all);
   }
-  for (const auto& [key, times] : flops_)
-    taken.flops +=
-        times.second * static_cast<double>(std::max<int64_t>(0, dim::evaluate(times.first, sizes).value_or(0)));
+  for (const auto& [flops, times] : flops_)
+    taken.flops += times * static_cast<double>(std::max<int64_t>(0, dim::evaluate(flops, sizes).value_or(0)));
   return taken;
 }
 

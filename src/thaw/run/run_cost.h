@@ -32,6 +32,8 @@ class RunCost {
     double working_bytes() const;
     // So little that it need not be asked for.
     bool is_small() const;
+    // Of the operations and the bytes, in what a processor does in about the time of an operation.
+    double work() const;
   };
   // At sizes by id of their symbols.
   Taken at(const dim::Assignment& sizes) const;
@@ -48,7 +50,8 @@ class RunCost {
   std::vector<Shape> shapes_;
   std::map<std::pair<uint64_t, std::vector<Key>>, Tensor> known_shapes_;
   std::set<std::vector<Tensor>> nodes_;
-  std::map<Key, std::pair<dim::Dim, double>> flops_;  // and how many nodes take that many
+  std::map<Key, size_t> known_flops_;               // where they stand in flops_
+  std::vector<std::pair<dim::Dim, double>> flops_;  // and how many nodes take that many
 };
 
 }  // namespace thaw::run

@@ -10,7 +10,6 @@ namespace thaw::run {
 namespace {
 
 constexpr size_t kDefaultPoints = 3;
-constexpr double kPatience = 20;  // seconds of looking for more sizes once there is one
 
 bool has_elements(const PointResult& result) {
   return std::ranges::any_of(result.outputs, [](const OutputResult& output) { return output.comparison.elements > 0; });
@@ -132,11 +131,9 @@ void Verifier::run_default_points(const Feeder& feeder) {
     report_.points.push_back(run_point(feeder, choice.with({}).value_or(with_given_sizes({}))));
     return;
   }
-  const Timer timer;
   if (const Point own = options_.how.per_sample ? Point() : sizes_of_reference(); !own.sizes.empty())
     if (const auto point = choice.with(own)) add_default_point(feeder, *point);
-  while (!timed_out_ && report_.points.size() < kDefaultPoints &&
-         (report_.points.empty() || timer.seconds() < kPatience)) {
+  while (!timed_out_ && report_.points.size() < kDefaultPoints) {
     const auto point = choice.next();
     if (!point) break;
     const bool is_new = std::ranges::find(report_.points, point->sizes, &PointResult::sizes) == report_.points.end();
