@@ -1,7 +1,6 @@
 #include "thaw/batch/batch.h"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <set>
 #include <span>
@@ -15,6 +14,7 @@
 #include "thaw/batch/rows_apart.h"
 #include "thaw/batch/take_branches.h"
 #include "thaw/batch/walk.h"
+#include "thaw/core/ascii.h"
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/frozen/frozen.h"
@@ -183,8 +183,7 @@ void require_no_broadcast(const FrozenBatch& frozen, const infer::Result& sample
 // Letters, digits, '_', '.' and ':', as a size's name is written in an expression (docs/dims.md).
 void require_size_name(const std::string& name) {
   if (dim::is_size_name(name)) return;
-  const bool is_number =
-      !name.empty() && std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c) != 0; });
+  const bool is_number = !name.empty() && std::ranges::all_of(name, ascii::is_digit);
   throw Error(
       ErrorCode::kInvalidArgument,
       {.what = is_number ? fmt::format("'{}' is a number: the batch has a name, and any number of samples", name)

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/core/ascii.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::checking {
@@ -63,7 +64,7 @@ bool stays_in_directml(const Finding& finding) {
 // As a shell takes it.
 std::string quoted(const std::string& path) {
   const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || c >= 0x80 ||
+    return ascii::is_letter_or_digit(c) || c >= 0x80 ||
            std::string_view("_-./+,:@").find(static_cast<char>(c)) != std::string_view::npos;
   };
   if (!path.empty() && path.front() != '-' && std::ranges::all_of(path, is_plain)) return path;

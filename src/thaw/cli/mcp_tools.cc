@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -11,6 +10,7 @@
 
 #include "thaw/cli/help.h"
 #include "thaw/cli/options.h"
+#include "thaw/core/ascii.h"
 #include "thaw/core/error.h"
 #include "thaw/core/suggest.h"
 
@@ -28,9 +28,7 @@ constexpr double kMostExact = 0x1p53;  // larger bounds say nothing
 // The argument of the tool that stands for the option.
 std::string argument_name(const OptionInfo& option) {
   if (option.position.empty()) return option.long_names.empty() ? std::string() : option.long_names.front();
-  std::string name = option.position;
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return name;
+  return ascii::to_lower(option.position);
 }
 
 // What a server that writes nothing withholds, or has decided.
@@ -106,7 +104,7 @@ void write_argument_schema(JsonWriter& json, const OptionInfo& option) {
 
 std::string description_of(const Verb& verb, const Options& options, bool may_write) {
   std::string summary(verb.summary);
-  summary.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(summary.front())));
+  summary.front() = ascii::to_upper(summary.front());
   const bool is_dry = !may_write && has_option(options.all(), kDryRun);
   return fmt::format("{}. {}{}", summary, options.use(), is_dry ? " A dry run: it does all but write." : "");
 }

@@ -1,7 +1,6 @@
 #include "thaw/cli/options.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/core/ascii.h"
 #include "thaw/core/error.h"
 #include "thaw/core/suggest.h"
 #include "thaw/core/type_word.h"
@@ -54,8 +54,7 @@ std::optional<uint64_t> parse_bytes(const std::string& text) {
   double number = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failed != std::errc()) return std::nullopt;
-  std::string unit(end, text.data() + text.size());
-  std::ranges::transform(unit, unit.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string unit = ascii::to_lower({end, text.data() + text.size()});
   std::erase(unit, ' ');
   if (unit.ends_with('b')) unit.pop_back();
   if (unit.size() == 2 && unit.ends_with('i')) unit.pop_back();
@@ -116,7 +115,7 @@ std::vector<std::string> OptionInfo::choices() const {
   std::vector<std::string> words;
   if (type.find('|') == std::string::npos) return words;
   // "N|WxH" are no words: what stands for a value is in capitals.
-  if (std::ranges::any_of(type, [](unsigned char c) { return std::isupper(c) != 0; })) return words;
+  if (std::ranges::any_of(type, ascii::is_upper)) return words;
   std::istringstream stream(type);
   for (std::string word; std::getline(stream, word, '|');) words.push_back(word);
   return words;

@@ -1,12 +1,12 @@
 // thaw rule: what a rule of `check` means, without a network or the docs at hand.
 #include <algorithm>
-#include <cctype>
 #include <memory>
 
 #include "thaw/check.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/shared_options.h"
 #include "thaw/cli/verb.h"
+#include "thaw/core/ascii.h"
 #include "thaw/core/error.h"
 #include "thaw/core/suggest.h"
 
@@ -20,7 +20,7 @@ struct RuleArguments {
 
 const RuleInfo& find_rule(const std::vector<RuleInfo>& all, const std::string& given) {
   std::string code = given;
-  for (char& c : code) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  for (char& c : code) c = ascii::to_upper(c);
   if (!code.starts_with("THAW")) code = "THAW" + code;
   const auto at = std::ranges::find(all, code, &RuleInfo::code);
   if (at != all.end()) return *at;

@@ -1,10 +1,10 @@
 #include "thaw/frozen/sample_rows.h"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <set>
 
+#include "thaw/core/ascii.h"
 #include "thaw/infer/facts_view.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/registry.h"
@@ -219,7 +219,7 @@ class Walk {
 bool names_a_batch(const std::string& name) {
   std::string letters;
   for (const unsigned char c : name)
-    if (std::isalpha(c) != 0) letters += static_cast<char>(std::tolower(c));
+    if (ascii::is_letter(c)) letters += ascii::to_lower(static_cast<char>(c));
   return letters.ends_with("batch") || letters.ends_with("batchsize") || letters.ends_with("batchdim") ||
          letters == "bsz";
 }

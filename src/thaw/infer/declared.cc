@@ -1,10 +1,10 @@
 // Facts from what a file declares: the types of inputs, of values that no rule reached, and constants.
 #include <algorithm>
-#include <cctype>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
+#include "thaw/core/ascii.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/engine.h"
 
@@ -21,12 +21,12 @@ bool names_nothing(std::string_view param) {
   if (param.empty()) return true;
   if (param == "None" || param == "none" || param == "?" || param == "-1") return true;
   return std::none_of(param.begin(), param.end(),
-                      [](unsigned char c) { return std::isalpha(c) || c == '_' || c >= 0x80; });
+                      [](unsigned char c) { return ascii::is_letter(c) || c == '_' || c >= 0x80; });
 }
 
 bool is_plain_name(std::string_view param) {
   return std::all_of(param.begin(), param.end(),
-                     [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.' || c == ':'; });
+                     [](unsigned char c) { return ascii::is_letter_or_digit(c) || c == '_' || c == '.' || c == ':'; });
 }
 
 // Whether some dim of the model's inputs is declared by exactly this name.

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "thaw/core/ascii.h"
 #include "thaw/core/error.h"
 #include "thaw/media/asr_audio.h"
 #include "thaw/media/clip_times.h"
@@ -109,9 +109,7 @@ void InputMaker::read_preset() {
 }
 
 bool InputMaker::takes(const fs::path& path) const {
-  std::string extension = path.extension().string();
-  std::ranges::transform(extension, extension.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string extension = ascii::to_lower(path.extension().string());
   if (preset_ && preset_->takes_audio()) return extension == ".wav" || extension == ".flac";
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
 }

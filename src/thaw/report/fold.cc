@@ -1,12 +1,12 @@
 #include "thaw/report/fold.h"
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
 #include <map>
 #include <set>
 #include <vector>
 
+#include "thaw/core/ascii.h"
 #include "thaw/report/printable.h"
 
 namespace thaw::report {
@@ -16,7 +16,7 @@ constexpr size_t kShortest = 14;  // an expression that is worth a letter
 constexpr size_t kMostLetters = 8;
 constexpr size_t kMostText = size_t{1} << 20;  // what nobody reads on a terminal is left as it is
 
-bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
+bool is_of_name(char c) { return ascii::is_letter_or_digit(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
 
 // Where the call that begins at `at` ends; 0 where none begins there.
 size_t call_end(std::string_view line, size_t at) {
@@ -78,7 +78,7 @@ std::set<char> letters_of_sizes(std::string_view text) {
     return to < text.size() && signs.find(text[to]) != std::string_view::npos;
   };
   for (size_t at = 0; at < text.size(); ++at) {
-    if (std::islower(static_cast<unsigned char>(text[at])) == 0) continue;
+    if (!ascii::is_lower(static_cast<unsigned char>(text[at]))) continue;
     if ((at > 0 && is_of_name(text[at - 1])) || (at + 1 < text.size() && is_of_name(text[at + 1]))) continue;
     if (next_to(at, kBefore, -1) || next_to(at, kAfter, 1)) found.insert(text[at]);
   }

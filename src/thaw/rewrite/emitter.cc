@@ -1,7 +1,6 @@
 #include "thaw/rewrite/emitter.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

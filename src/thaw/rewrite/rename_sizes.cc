@@ -1,12 +1,13 @@
 #include "thaw/rewrite/rename_sizes.h"
 
 #include <algorithm>
-#include <cctype>
 #include <functional>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "thaw/core/ascii.h"
 #include "thaw/core/error.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/size_names.h"
@@ -103,7 +104,7 @@ class Renamer {
   // Of "n=2..:2, m=sum(grid[:,0]*n)" the names alone.
   std::string renamed_entries(std::string_view text) const {
     const auto is_of_name = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == ':';
+      return ascii::is_letter_or_digit(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == ':';
     };
     std::string out;
     for (size_t begin = 0; begin < text.size();) {
@@ -131,7 +132,7 @@ class Renamer {
   dim::Scope scope_;
   const infer::Result facts_;
   const dim::SizeNames names_;
-  std::unordered_map<int, std::string> to_;  // by symbol
+  std::map<int, std::string> to_;  // by symbol
 };
 
 // One for each model, each of which may lack some of the sizes; not all of them.

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <unordered_set>
 
+#include "thaw/core/ascii.h"
 #include "thaw/core/error.h"
 #include "thaw/core/saturated.h"
 #include "thaw/core/suggest.h"
@@ -37,11 +38,7 @@ std::optional<double> parse_number(const std::string& text) {
   return value;
 }
 
-bool says_mask(std::string_view name) {
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower.find("mask") != std::string::npos;
-}
+bool says_mask(std::string_view name) { return ascii::to_lower(name).find("mask") != std::string::npos; }
 
 std::vector<int64_t> draw_integers(int64_t lowest, int64_t highest, size_t count, Random& random) {
   std::vector<int64_t> values(count);

@@ -1,12 +1,12 @@
 #include "thaw/pin/pin.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "thaw/confirm/pinned.h"
+#include "thaw/core/ascii.h"
 #include "thaw/core/atomic_file.h"
 #include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
@@ -77,7 +77,7 @@ std::filesystem::path path_with_sizes(const std::filesystem::path& output, const
   std::string name = output.stem().string();
   for (const auto& [size, number] : sizes) {
     name += '_';
-    for (const char c : size) name += (std::isalnum(static_cast<unsigned char>(c)) || c == '.') ? c : '-';
+    for (const char c : size) name += (ascii::is_letter_or_digit(static_cast<unsigned char>(c)) || c == '.') ? c : '-';
     name += fmt::format("-{}", number);
   }
   return output.parent_path() / (name + output.extension().string());

@@ -1,10 +1,10 @@
 #include "thaw/dim/text/size_names.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <unordered_set>
 
+#include "thaw/core/ascii.h"
 #include "thaw/core/error.h"
 #include "thaw/core/suggest.h"
 #include "thaw/dim/text/text.h"
@@ -39,8 +39,8 @@ std::string list_of(const std::vector<std::string>& names) {
 }  // namespace
 
 bool is_size_name(std::string_view text) {
-  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0 || c == '_'; };
-  const auto may_follow = [&](unsigned char c) { return is_letter(c) || std::isdigit(c) != 0 || c == '.' || c == ':'; };
+  const auto is_letter = [](unsigned char c) { return ascii::is_letter(c) || c == '_'; };
+  const auto may_follow = [&](unsigned char c) { return is_letter(c) || ascii::is_digit(c) || c == '.' || c == ':'; };
   return !text.empty() && is_letter(static_cast<unsigned char>(text.front())) && std::ranges::all_of(text, may_follow);
 }
 

@@ -1,8 +1,8 @@
 // Cast, CastLike, BitCast. Values stay exact through the types that shape arithmetic uses: an integer cast to float and
 // back is itself, a fraction cast to an integer loses its part after the point.
-#include <cctype>
 #include <string>
 
+#include "thaw/core/ascii.h"
 #include "thaw/ops/rule/adapter.h"
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
@@ -56,8 +56,7 @@ void cast_to(Context& ctx, DataType to) {
 void cast_rule(Context& ctx) {
   if (auto to = ctx.attr_int("to")) return cast_to(ctx, data_type_from_attr(*to));
   // Opset 1 names the type: "INT64".
-  std::string name(ctx.attr_string("to", ""));
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string name = ascii::to_lower(ctx.attr_string("to", ""));
   cast_to(ctx, ir::data_type_from_name(name).value_or(DataType::kUndefined));
 }
 
