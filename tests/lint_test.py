@@ -379,6 +379,86 @@ def test_other_sentences_pass(tree, words, text):
     assert words() == []
 
 
+def deterministic(tree):
+    return [line.removeprefix("src/thaw/") for line in said_by("lint_deterministic.py", tree)]
+
+
+def test_this_checkout_asks_no_address_clock_or_locale(tree):
+    tree.root = SOURCE
+    assert deterministic(tree) == []
+
+
+BY_ADDRESS = {
+    "set": "std::set<const ir::Node*> found;",
+    "unordered set": "std::unordered_set<ir::Value*> found{first, second};",
+    "map": "const std::map<const Node*, std::map<int, Dim>>& found = all();",
+    "pair": "std::unordered_map<std::pair<const Node*, int>, size_t, Hash> found;",
+    "tuple": "std::multimap<std::tuple<size_t, Value*>, int> found(a, b);",
+    "alias": "using Facts = std::unordered_map<const Value*, Fact>;\nFacts found = facts_of(model);",
+    "parameter": "void look(const std::set<Value*>& found) {",
+}
+NOT_BY_ADDRESS = {
+    "number": "std::map<int, const Node*> found;",
+    "text": "std::unordered_map<std::string, Node*> found;",
+    "order of its own": "std::set<const Atom*, ByMaking> found;",
+    "list": "std::vector<const Node*> found;",
+    "listed": "ListedSet<const Node*> found;",
+    "name of another": "std::set<const Node*> other;",
+}
+
+
+@pytest.mark.parametrize("kind", BY_ADDRESS)
+def test_a_loop_in_the_order_of_addresses(tree, kind):
+    tree("low/loop.cc", BY_ADDRESS[kind] + "\nfor (const auto& each : found) print(each);\n")
+    line = 1 + BY_ADDRESS[kind].count("\n") + 1
+    assert deterministic(tree) == [f"low/loop.cc:{line}: 'found' is in the order of addresses: list its items (core/listed_set.h), or say '// any order: …'"]
+    tree("low/loop.cc", BY_ADDRESS[kind] + "\nfor (const auto& each : found) add(each);  // any order: a sum\n")
+    assert deterministic(tree) == []
+    tree("low/loop.cc", BY_ADDRESS[kind] + "\n// any order: a sum\nfor (const auto& [a, b] : found) add(each);\n")
+    assert deterministic(tree) == []
+
+
+@pytest.mark.parametrize("kind", NOT_BY_ADDRESS)
+def test_a_loop_in_another_order(tree, kind):
+    tree("low/loop.cc", NOT_BY_ADDRESS[kind] + "\nfor (const auto& each : found) print(each);\n")
+    assert deterministic(tree) == []
+
+
+def test_a_member_that_the_header_declares(tree):
+    tree("low/loop.h", "class Loop {\n  std::unordered_set<Node*> nodes_;  // in a set\n};\n")
+    tree("low/loop.cc", "void Loop::run() {\n  for (Node* node : nodes_) print(node);\n}\n")
+    tree("low/other.cc", "void Other::run() {\n  for (Node* node : nodes_) print(node);\n}\n")
+    tree("low/loop_test.cc", "std::set<Node*> nodes;\nfor (Node* node : nodes) print(node);\n")
+    assert [line.split(": ")[0] for line in deterministic(tree)] == ["low/loop.cc:2"]
+
+
+def test_pointers_that_are_sorted_by_nothing_else(tree):
+    tree("low/sorted.cc", """std::vector<const Node*> nodes;
+std::vector<int> sizes;
+std::ranges::sort(nodes);
+std::sort(nodes.begin(), nodes.end());
+std::ranges::sort(sizes);
+std::ranges::sort(nodes, {}, position_of);
+std::sort(nodes.begin(), nodes.end(), by_position);
+""")
+    assert deterministic(tree) == [f"low/sorted.cc:{line}: 'nodes' is sorted by addresses" for line in (3, 4)]
+
+
+@pytest.mark.parametrize("line", ["std::tolower(c);", "#include <cctype>", "setlocale(LC_ALL, name);", "std::random_device seed;",
+                                  "auto now = std::chrono::system_clock::now();", "std::srand(time(nullptr));", 'fmt::format("{}", fmt::ptr(node));',
+                                  "const auto start = std::chrono::steady_clock::now();"])
+def test_what_differs_from_run_to_run(tree, line):
+    tree("low/wrong.cc", f"// {line}\n{line}\n")
+    assert {found.split(": ")[0] for found in deterministic(tree)} == {"low/wrong.cc:2"}
+    tree("low/wrong.cc", f"// {line}\nascii::to_lower(c), run_time(0), measured.time(0);\n")
+    assert deterministic(tree) == []
+
+
+def test_time_may_be_measured(tree):
+    tree("core/phase.cc", "const auto start = std::chrono::steady_clock::now();\n")
+    assert deterministic(tree) == []
+
+
 @pytest.fixture
 def lint(tree):
     """tools/lint on the made-up checkout, up to where clang-tidy would begin: its build is another program here."""
@@ -386,7 +466,7 @@ def lint(tree):
     ruff = shutil.which("ruff", path=f"{deps}{os.pathsep}{os.environ['PATH']}")
     if not ruff or not shutil.which("clang-format-19"):
         pytest.skip("needs ruff and clang-format-19 (tools/setup lint)")
-    for path in ("tools/lint", "tools/lint_modules.py", "tools/lint_unused.py", "tools/lint_words.py", "tools/words.txt", "ruff.toml", ".clang-format", ".clang-tidy"):
+    for path in ("tools/lint", "tools/lint_modules.py", "tools/lint_unused.py", "tools/lint_deterministic.py", "tools/lint_words.py", "tools/words.txt", "ruff.toml", ".clang-format", ".clang-tidy"):
         (tree.root / path).parent.mkdir(exist_ok=True)
         shutil.copy(SOURCE / path, tree.root / path)
     for name, target in (("ruff", ruff), ("cmake", shutil.which("true"))):
