@@ -26,6 +26,16 @@ foreach(page IN LISTS thaw_pages)
   thaw_embed("${page}" "${name}")
 endforeach()
 thaw_embed("${PROJECT_SOURCE_DIR}/docs/rules.md" thaw/check/rules)
+
+# The tables of targets, each under its file's name.
+file(GLOB thaw_tables CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/thaw/ops/target/tables/*.txt")
+set(thaw_table_list "")
+foreach(table IN LISTS thaw_tables)
+  get_filename_component(name "${table}" NAME_WE)
+  thaw_embed("${table}" "thaw/ops/target/tables/${name}")
+  string(APPEND thaw_table_list "{\"${name}\",\n#include \"thaw/ops/target/tables/${name}.inc\"\n},\n")
+endforeach()
+file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/generated/thaw/ops/target/tables.inc" CONTENT "${thaw_table_list}" @ONLY)
 thaw_embed("${CHART_JS}" thaw/report/pages/chart.js)
 
 file(GLOB_RECURSE thaw_all_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/thaw/*.cc")

@@ -20,6 +20,7 @@
 #include "thaw/model.h"
 #include "thaw/report.h"
 #include "thaw/run.h"
+#include "thaw/targets.h"
 
 namespace thaw {
 
@@ -37,8 +38,11 @@ struct CheckOptions {
   // Ranges of sizes to prove the model over: "n=1..8,h=64..1024:32" (docs/dims.md). Names are those that `thaw inspect` prints,
   // or "<input>_dim<axis>". Empty: no proof.
   std::string sizes = {};
-  // The target: "ort", "directml", … (docs/targets.md). Empty: the rules of targets do not apply.
+  // The target: "ort", "directml", … (docs/targets.md). Empty: the rules of targets do not apply. "all": how far each supports the
+  // model, and no findings of theirs.
   std::string target = {};
+  // With sizes: the best size in each range, for profiles of the inputs. Empty: no profiles.
+  NamedSizes opt = {};
   // With sizes: runs the model at the sizes that the proof finds to fail, and adds the outcome to the finding.
   bool run = false;
   FeedOptions feeds = {};  // for those runs
@@ -83,6 +87,9 @@ struct CheckReport {
   std::vector<ModuleSummary> modules;  // in execution order, the first 1000
   size_t more_modules = 0;             // the others
   int overridable_initializers = 0;    // initializers that are inputs too, taken as constants
+  // Of the target that was named, or of all; empty where none was.
+  std::vector<TargetSupport> targets = {};
+  std::vector<ShapeProfile> profiles = {};  // with CheckOptions::opt, of each input that has free sizes
 
   // There is no error and no warning.
   THAW_API bool accepted() const;

@@ -48,6 +48,7 @@
 #include "thaw/run.h"
 #include "thaw/sensitivity.h"
 #include "thaw/split.h"
+#include "thaw/targets.h"
 #include "thaw/texts.h"
 #include "thaw/verify.h"
 #include "thaw/version.h"

@@ -280,6 +280,7 @@ void bind_verbs(nb::module_& m) {
       },
       nb::arg("model"), nb::arg("options"));
   m.def("rules", &rules);
+  m.def("targets", &target_names);
   def_on_copy(m, "fix", &fix);
   m.def(
       "fix_with_reference",

@@ -129,19 +129,21 @@ def diff(a: ModelLike, b: ModelLike, *, weights: bool = True, infer: bool = True
 @verb
 def check(model: ModelLike, *, sizes: Sizes = "", target: str = "", select: str | Iterable[str] = (),
           ignore: str | Iterable[str] = (), run: bool = False, inputs: Inputs | None = None, values: Values | None = None,
-          seed: int = 0) -> _thaw.CheckReport:
+          seed: int = 0, opt: Sizes = "") -> _thaw.CheckReport:
     """Finds errors in sizes, types and declarations, with cause and fix; and proves a model over ranges of sizes.
 
     Args:
         model: The model.
         sizes: Ranges to prove the model over: "batch=1..8,height=64..1024:32".
-        target: "portable", "ort" or "directml": find what this backend does not support.
+        target: One of `targets()`: find what this backend does not support. "all": how far each supports the model, in
+            `targets` of the report.
         select: Codes of rules that apply, or how they begin ("THAW03"); all by default.
         ignore: Codes of rules that do not apply.
         run: Run the model at the sizes that the proof finds to fail, and add the outcome to the finding.
         inputs: For these runs: arrays by input name; the rest is drawn.
         values: For these runs: elements of small inputs.
         seed: Of what is drawn.
+        opt: With `sizes`: the best size in each range, for `profiles` of the report, as TensorRT wants them.
 
     Returns:
         The findings; `accepted` where none is an error or a warning.
@@ -160,6 +162,7 @@ def check(model: ModelLike, *, sizes: Sizes = "", target: str = "", select: str 
     options.sizes, options.target, options.run = text_of_sizes(sizes), target, run
     options.only, options.ignore = many(select), many(ignore)
     options.feeds = feeds(inputs, values, seed)
+    options.opt = named_sizes(opt) if opt else []
     return _thaw.check(load(model), options)
 
 
@@ -196,3 +199,13 @@ def rules() -> list[_thaw.RuleInfo]:
         ['THAW001', 'THAW002', 'THAW003']
     """
     return _thaw.rules()
+
+
+def targets() -> list[str]:
+    """The names that `check` takes as targets.
+
+    Examples:
+        >>> "cuda" in thaw.targets()
+        True
+    """
+    return _thaw.targets()

@@ -5,12 +5,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "thaw/check.h"
 #include "thaw/dim/text/range_spec.h"
 #include "thaw/ir/graph/model.h"
 
 namespace thaw::checking {
+
+// As CheckOptions::target: how the model fits each of them, and no findings of theirs.
+inline constexpr std::string_view kAllTargets = "all";
 
 // Findings, by rule and then in node order, and what a proof over CheckOptions::dims covered. CheckOptions::run and
 // ::feeds are for the caller (confirm/breaking_sizes.h). Throws thaw::Error for an unknown code, size name or target.

@@ -1,8 +1,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/check/rule.h"
+#include "thaw/check/target_faults.h"
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/dim/text/text.h"
@@ -10,14 +12,21 @@
 namespace thaw::checking {
 
 Evidence::Evidence(const ir::Model& model, const CheckOptions& options)
-    : model_(model), dims_(parse_dims(options.sizes)) {
-  if (options.target.empty()) return;
+    : model_(model), dims_(parse_dims(options.sizes)), has_profiles_(!options.opt.empty()) {
+  if (options.target.empty() || options.target == kAllTargets) return;
   target_ = ops::find_target(options.target);
   if (target_ != nullptr) return;
-  std::string known;
-  for (const ops::Target& target : ops::targets()) known.append(known.empty() ? "" : ", ").append(target.name);
   throw Error(ErrorCode::kInvalidArgument,
-              {.what = "there is no target '" + options.target + "'", .expected = "one of " + known});
+              {.what = "there is no target '" + options.target + "'",
+               .expected = fmt::format("one of {}, {}", fmt::join(ops::target_names(), ", "), kAllTargets)});
+}
+
+Evidence::~Evidence() = default;
+
+void Evidence::aim_at(const ops::Target& target) {
+  target_ = &target;
+  target_view_.reset();
+  target_faults_.clear();
 }
 
 const infer::Result& Evidence::inferred() {
@@ -116,6 +125,12 @@ const TargetView* Evidence::target_view() {
   return target_view_.get();
 }
 
+const TargetFaults& Evidence::target_faults(const TargetNode& at) {
+  const auto found = target_faults_.find(at.node);
+  if (found != target_faults_.end()) return found->second;
+  return target_faults_.emplace(at.node, find_target_faults(*target_view(), at)).first->second;
+}
+
 namespace {
 
 constexpr size_t kMaxWitnesses = 8;
@@ -160,6 +175,8 @@ bool Evidence::can_differ(dim::Dim a, dim::Dim b) {
   }
   return false;
 }
+
+std::string_view Findings::code() const { return rule_.code; }
 
 Finding& Findings::add(std::string message, Location where) {
   Finding& f = list_.emplace_back();

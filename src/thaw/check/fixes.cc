@@ -53,7 +53,8 @@ constexpr Fix kFixes[] = {
 };
 // clang-format on
 
-// What `optimize --target directml` writes in another form.
+// What a target does not take, and of that what `optimize --target directml` writes in another form.
+constexpr std::string_view kOfTargets[] = {"THAW030", "THAW032", "THAW036"};
 constexpr std::string_view kOfDirectml[] = {"THAW030", "THAW031", "THAW032"};
 
 // Weights in blocks are not made numbers again: `convert --target directml` of the model before leaves such a table as it is.
@@ -96,11 +97,10 @@ void add_fix(Finding& finding, const ir::Model& model, const ops::Target* target
     finding.commands.push_back(std::move(text));
   };
   for (const std::string& command : own) add(command);
-  if (target != nullptr && target->name == "directml" &&
-      std::ranges::find(kOfDirectml, finding.code) != std::end(kOfDirectml)) {
-    finding.consequence = "the node runs on the CPU, or the session is not made";
-    if (!stays_in_directml(finding)) add(kDirectml);
-  }
+  const auto is_of = [&](const auto& codes) { return std::ranges::find(codes, finding.code) != std::end(codes); };
+  if (target != nullptr && is_of(kOfTargets)) finding.consequence = target->otherwise;
+  if (target != nullptr && target->name == "directml" && is_of(kOfDirectml) && !stays_in_directml(finding))
+    add(kDirectml);
   const auto* fix = std::ranges::find(kFixes, finding.code, &Fix::code);
   if (fix == std::end(kFixes)) return;
   // What the rule says of a finding goes before what is said of all. A note's model works as it is declared.

@@ -55,12 +55,16 @@ std::string statement_text(const ops::Obligation& obligation);
 class Evidence {
  public:
   Evidence(const ir::Model& model, const CheckOptions& options);
+  ~Evidence();
 
   const ir::Model& model() const { return model_; }
   // What --target names; null where nothing is.
   const ops::Target* target() const { return target_; }
+  // From here on the model is looked at for this target.
+  void aim_at(const ops::Target& target);
   // The sizes to prove the model over; empty where no proof is asked for.
   const dim::SpecGroup& dims() const { return dims_; }
+  bool has_profiles() const { return has_profiles_; }  // they are asked for, so each free size has a range
 
   // Inference with the declared inputs.
   const infer::Result& inferred();
@@ -90,10 +94,13 @@ class Evidence {
 
   // The model as CheckOptions::target sees it; null where there is no target.
   const TargetView* target_view();
+  // What the target says of one of the view's nodes.
+  const std::vector<struct TargetFault>& target_faults(const TargetNode& at);
 
  private:
   const ir::Model& model_;
   dim::SpecGroup dims_;
+  bool has_profiles_ = false;
   const ops::Target* target_ = nullptr;
   dim::Scope scope_, frozen_scope_;
   std::optional<infer::Result> inferred_;
@@ -105,11 +112,13 @@ class Evidence {
   std::unique_ptr<SizeRanges> size_ranges_;
   std::optional<SizeProofs> size_proofs_;
   std::unique_ptr<TargetView> target_view_;
+  std::unordered_map<const ir::Node*, std::vector<TargetFault>> target_faults_;
 };
 
 class Findings {
  public:
   explicit Findings(const struct Rule& rule) : rule_(rule) {}
+  std::string_view code() const;  // of the rule
   // A finding of the rule, with its code, title and severity filled in.
   Finding& add(std::string message, Location where = {});
   std::vector<Finding> take() { return std::move(list_); }
@@ -146,12 +155,12 @@ void look_for_pinned_sizes(Evidence&, Findings&);
 void look_for_merged_batch(Evidence&, Findings&);
 void look_for_float_ranges(Evidence&, Findings&);
 void look_for_mixed_types(Evidence&, Findings&);
-void look_for_unsupported_operators(Evidence&, Findings&);
+void report_target_faults(Evidence&, Findings&);
 void look_for_unsupported_opsets(Evidence&, Findings&);
-void look_for_unsupported_types(Evidence&, Findings&);
 void look_for_control_flow(Evidence&, Findings&);
 void look_for_shape_chains(Evidence&, Findings&);
 void look_for_unknown_ranks(Evidence&, Findings&);
+void look_for_free_sizes(Evidence&, Findings&);
 void look_for_breaking_sizes(Evidence&, Findings&);
 void look_for_unproven_sizes(Evidence&, Findings&);
 void look_for_unspecified_sizes(Evidence&, Findings&);

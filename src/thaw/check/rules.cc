@@ -1,8 +1,11 @@
 // The rules, by code. A code is never given to another rule.
 #include <algorithm>
+#include <iterator>
 
 #include "thaw/check/fixes.h"
+#include "thaw/check/profiles.h"
 #include "thaw/check/rule.h"
+#include "thaw/check/target_support.h"
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/core/suggest.h"
@@ -39,12 +42,16 @@ constexpr Rule kRules[] = {
     {"THAW020", "Range over floats", kWarning, look_for_float_ranges},
     {"THAW021", "mismatched element types", kError, look_for_mixed_types},
     // What a target does not take (--target).
-    {"THAW030", "operator unsupported by the target", kError, look_for_unsupported_operators},
+    {"THAW030", "operator unsupported by the target", kError, report_target_faults},
     {"THAW031", "opset unsupported by the target", kError, look_for_unsupported_opsets},
-    {"THAW032", "element type unsupported by the target's kernel", kError, look_for_unsupported_types},
+    {"THAW032", "element type unsupported by the target's kernel", kError, report_target_faults},
     {"THAW033", "control flow unsupported by the target", kError, look_for_control_flow},
     {"THAW034", "shape computation that a constant replaces", kWarning, look_for_shape_chains},
     {"THAW035", "rank known only at run time", kError, look_for_unknown_ranks},
+    {"THAW036", "limit of the target's kernel", kError, report_target_faults},
+    {"THAW037", "operator that the target takes in part", kNote, report_target_faults},
+    {"THAW038", "operator of which the target's table does not tell", kNote, report_target_faults},
+    {"THAW039", "free size on a target that wants fixed ones", kError, look_for_free_sizes},
     // Proof over sizes (--sizes).
     {"THAW040", "size that breaks the model", kError, look_for_breaking_sizes},
     {"THAW041", "unproven size condition", kWarning, look_for_unproven_sizes},
@@ -81,6 +88,20 @@ void require_known(const std::vector<std::string>& codes) {
   }
 }
 
+// The rules that speak of the model as a whole: its opset, ranks, free sizes.
+constexpr std::string_view kOfWholeModels[] = {"THAW031", "THAW035", "THAW039"};
+
+TargetSupport support_of_target(Evidence& evidence) {
+  std::vector<Finding> limits;
+  for (const Rule& rule : kRules) {
+    if (std::ranges::find(kOfWholeModels, rule.code) == std::end(kOfWholeModels)) continue;
+    Findings findings(rule);
+    rule.look(evidence, findings);
+    std::ranges::move(findings.take(), std::back_inserter(limits));
+  }
+  return support_of(evidence, limits);
+}
+
 }  // namespace
 
 CheckReport check(const ir::Model& model, const CheckOptions& options) {
@@ -102,6 +123,15 @@ CheckReport check(const ir::Model& model, const CheckOptions& options) {
     }
   }
   if (!options.sizes.empty()) report.proof = evidence.size_proofs().summary;
+  if (!options.opt.empty())
+    report.profiles = profiles_of(model, evidence.inferred(), evidence.scope(), evidence.dims(), options.opt);
+  if (evidence.target()) report.targets.push_back(support_of_target(evidence));
+  if (options.target == kAllTargets) {
+    for (const std::string_view name : ops::target_names()) {
+      evidence.aim_at(*ops::find_target(name));
+      report.targets.push_back(support_of_target(evidence));
+    }
+  }
   return report;
 }
 

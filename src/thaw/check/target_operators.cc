@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "thaw/check/grouped_nodes.h"
-#include "thaw/check/rule.h"
+#include "thaw/check/target_faults.h"
 #include "thaw/ir/graph/location.h"
 #include "thaw/ir/graph/schema.h"
 #include "thaw/ops/rule/registry.h"
@@ -14,15 +13,19 @@
 namespace thaw::checking {
 namespace {
 
-constexpr std::string_view kOnCpu = "ONNX Runtime runs it on the CPU and copies to and from the device";
-
 struct Refusal {
   std::string message, fix;
+  Support support = Support::kUnsupported;
 };
 
 std::string domain_name(std::string_view domain) { return domain.empty() ? "ai.onnx" : std::string(domain); }
 
 Refusal refuse_domain(const TargetNode& at, const ops::Target& target) {
+  if (!target.is_listed(at.node->domain()))
+    return {.message = fmt::format("{}: the list of {}'s operators says nothing of {}", name_of(*at.node), target.title,
+                                   at.node->domain()),
+            .fix = {},
+            .support = Support::kUnknown};
   std::vector<std::string> taken;
   for (const ops::TargetDomain& d : target.domains) taken.push_back(domain_name(d.name));
   Refusal r;
@@ -86,11 +89,17 @@ std::optional<Refusal> refuse_without_kernel(const TargetNode& at, const ops::Ta
   Refusal r;
   std::vector<int> opsets = ops::kernel_opsets(domain, node.op_type());
   auto schema = ir::find_schema(node.domain(), node.op_type(), at.opset);
+  if (schema && schema->composed && target.expands_composed)
+    return Refusal{.message = fmt::format("{} has no kernel of its own: {} runs it as the operators that ONNX defines "
+                                          "it by, if it has kernels for these",
+                                          name_of(node), target.title),
+                   .fix = {},
+                   .support = Support::kPartial};
   int64_t arrives = schema || opsets.empty() ? 0 : arrives_at(node, at.opset);
   if (int64_t served = opsets.empty() ? 0 : nearest_served(domain, node.op_type(), at.opset)) {
     r.message = fmt::format("{} is the operator of opset {}; {} has kernels for opset {}", name_of(node),
                             schema ? schema->since_version : at.opset, target.title, fmt::join(opsets, ", "));
-    r.fix = fmt::format("convert the model to opset {}, or write it as other operators; {}", served, kOnCpu);
+    r.fix = fmt::format("convert the model to opset {}, or write it as other operators", served);
     return r;
   }
   r.message =
@@ -98,7 +107,7 @@ std::optional<Refusal> refuse_without_kernel(const TargetNode& at, const ops::Ta
           ? fmt::format("{} is an operator of opset {}; {} has no kernel for it", name_of(node), arrives, target.title)
           : fmt::format("{}: {} has no kernel for {}", name_of(node), target.title, ir::operator_name(node));
   r.fix = schema && schema->composed ? "write it as the operators that ONNX defines it by"
-                                     : fmt::format("write it as operators that have one; {}", kOnCpu);
+                                     : "write it as operators that have one";
   return r;
 }
 
@@ -115,20 +124,17 @@ std::optional<Refusal> refuse(const TargetNode& at, const ops::Target& target) {
 
 }  // namespace
 
-void look_for_unsupported_operators(Evidence& evidence, Findings& findings) {
-  const TargetView* view = evidence.target_view();
-  if (!view) return;
-  GroupedNodes groups;
-  for (const TargetNode& at : view->nodes()) {
-    auto refusal = refuse(at, view->target());
-    if (!refusal) continue;
-    bool is_new = false;
-    auto& group = groups.add(fmt::format("{}@{}", ir::operator_name(*at.node), at.opset), at, is_new);
-    if (!is_new) continue;
-    group.message = std::move(refusal->message);
-    group.fix = std::move(refusal->fix);
-  }
-  groups.report(findings);
+void find_operator_faults(const TargetView& view, const TargetNode& at, TargetFaults& faults) {
+  auto refusal = refuse(at, view.target());
+  if (!refusal) return;
+  const std::string_view rule = refusal->support == Support::kUnknown   ? kUnknownRule
+                                : refusal->support == Support::kPartial ? kPartRule
+                                                                        : kOperatorRule;
+  faults.push_back({.rule = rule,
+                    .support = refusal->support,
+                    .key = fmt::format("{}@{}", ir::operator_name(*at.node), at.opset),
+                    .message = std::move(refusal->message),
+                    .fix = std::move(refusal->fix)});
 }
 
 }  // namespace thaw::checking

@@ -8,6 +8,7 @@
 #include "thaw/core/error.h"
 #include "thaw/ir/graph/location.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/target/quantized.h"
 
 namespace thaw::checking {
 namespace {
@@ -52,11 +53,16 @@ void TargetView::walk(const ir::Graph& graph, const ir::Function* function, bool
       continue;
     }
     bool folded = is_folded(*node), decided = is_decided(*node);
+    const bool on_cpu = target_.shapes_on_cpu && !folded && makes_shapes(*node);
     nodes_.push_back({.node = node,
                       .function = function,
                       .opset = opset_of(*node, function),
                       .at_load = never_runs || folded || decided || drops_nothing(*node),
-                      .control_flow = is_control_flow(*node)});
+                      .control_flow = is_control_flow(*node),
+                      .on_cpu = on_cpu});
+    if (on_cpu)
+      for (const ir::Value* out : node->outputs())
+        if (out) shapes_.insert(out);
     if (folded)
       for (const ir::Value* out : node->outputs())
         if (out) folded_.insert(out);
@@ -91,6 +97,27 @@ bool TargetView::is_folded(const ir::Node& node) const {
 
 bool TargetView::is_decided(const ir::Node& node) const {
   return node.op_type() == "If" && node.domain().empty() && node.input(0) && is_constant(*node.input(0));
+}
+
+bool TargetView::makes_shapes(const ir::Node& node) const {
+  const ops::Operator* entry = ops::registry().find(node.domain(), node.op_type());
+  if (!entry || entry->op_class == ops::OpClass::kControl || node.inputs().empty()) return false;
+  if (entry->operands[0] == ops::Role::kShapeOnly) return true;
+  bool reads_any = false;
+  for (const ir::Value* in : node.inputs()) {
+    if (!in || is_constant(*in)) continue;
+    if (!shapes_.contains(in)) return false;
+    reads_any = true;
+  }
+  return reads_any;
+}
+
+std::optional<ops::ValueType> TargetView::quantized_type(const ir::Value& value) const {
+  const ir::Value* stored = ops::stored_as(value);
+  if (!stored) return std::nullopt;
+  const ops::Fact& fact = inferred_.fact(stored);
+  if (!fact.is_tensor() || fact.dtype == ir::DataType::kUndefined) return std::nullopt;
+  return ops::ValueType{ops::Container::kQuantized, fact.dtype};
 }
 
 // A Dropout outside of training hands its input on; ONNX Runtime drops it between two nodes.

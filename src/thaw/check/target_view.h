@@ -24,6 +24,8 @@ struct TargetNode {
   // them, a Dropout that drops nothing, a branch that a constant leaves out. No execution provider sees it.
   bool at_load = false;
   bool control_flow = false;  // If, Loop, Scan, SequenceMap
+  // It computes shapes alone, which ONNX Runtime leaves to the CPU for this target (ops::Target::shapes_on_cpu).
+  bool on_cpu = false;
 };
 
 Location location_of(const TargetNode& node);
@@ -46,6 +48,10 @@ class TargetView {
   const std::vector<TargetNode>& nodes() const { return nodes_; }
   const std::vector<const ir::Function*>& functions() const { return functions_; }  // that are called
   std::vector<Met> met(const ir::Value* value) const;
+  // As far as it is inferred of the value; of one in a function's body nothing is, for calls differ.
+  const std::optional<ops::Shape>& shape(const ir::Value& value) const { return inferred_.fact(&value).shape; }
+  // The type in which floats between a DequantizeLinear and a QuantizeLinear are stored; nullopt: it is no such tensor.
+  std::optional<ops::ValueType> quantized_type(const ir::Value& value) const;
   // A constant, or what is computed from nothing but constants and fixed shapes when the model is loaded.
   bool is_constant(const ir::Value& value) const;
 
@@ -56,6 +62,8 @@ class TargetView {
   bool drops_nothing(const ir::Node& node) const;
   const ir::Graph* unchosen_branch(const ir::Node& node) const;
   std::optional<double> number(const ir::Value& value) const;  // the one element of a value that is known
+  // A node whose output is made of shapes, and of such outputs and constants alone.
+  bool makes_shapes(const ir::Node& node) const;
   int64_t opset_of(const ir::Node& node, const ir::Function* function) const;
   void look_into_functions();
 
@@ -66,6 +74,7 @@ class TargetView {
   std::vector<const ir::Function*> functions_;
   std::unordered_set<const ir::Function*> called_;
   std::unordered_set<const ir::Value*> folded_;                        // what nodes that are computed at load make
+  std::unordered_set<const ir::Value*> shapes_;                        // what the CPU has made of shapes
   std::unordered_map<const ir::Value*, std::vector<Met>> met_inside_;  // values of functions' bodies
 };
 

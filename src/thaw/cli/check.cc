@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "thaw/cli/check_config.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/report_file.h"
@@ -24,7 +26,7 @@ namespace {
 
 struct CheckArguments {
   std::vector<std::string> models;
-  std::string report, config;
+  std::string report, config, opt, profiles;
   CheckOptions check;
   FeedArguments feeds;
   bool all = false, exit_zero = false;
@@ -44,10 +46,27 @@ CheckReport check_file(const std::string& path, const CheckOptions& options, boo
   return report;
 }
 
+// --profiles: of one model, and asked for with the sizes that it is made of.
+ReportFile profiles_file(const CheckArguments& arguments, const std::vector<std::string>& paths) {
+  const auto refuse = [](std::string what, std::string expected) {
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = std::move(what), .where = "--profiles", .expected = std::move(expected)});
+  };
+  ReportFile file(arguments.profiles, paths);
+  if (!file.is_wanted()) return file;
+  if (file.is_page()) refuse("profiles are no page", "a file FILE.json");
+  if (paths.size() != 1) refuse(fmt::format("there are {} models", paths.size()), "one model");
+  if (arguments.opt.empty() || arguments.check.sizes.empty())
+    refuse("there are no sizes to make profiles of", "--sizes with a range of each size, and --opt with the best ones");
+  return file;
+}
+
 int check_models(const CheckArguments& arguments) {
   const std::vector<std::string> paths = verbs::model_files(arguments.models);
   const ReportFile page(arguments.report, paths);
+  const ReportFile profiles = profiles_file(arguments, paths);
   CheckOptions how = arguments.check;
+  if (!arguments.opt.empty()) how.opt = verbs::parse_sizes(arguments.opt, "--opt");
   how.feeds = arguments.feeds.feeds();
   how.modules = page.is_page();
   const CheckConfig config = read_config(arguments.config);
@@ -75,6 +94,10 @@ int check_models(const CheckArguments& arguments) {
   }
   const std::span<const CheckedFile> checked = files;
   page.write(checked);
+  if (profiles.is_wanted()) {
+    const std::span<const ShapeProfile> made = files.front().report.profiles;
+    profiles.write_one([] { return std::string(); }, [&] { return to_json(made); });
+  }
   if (arguments.format == Format::kSarif)
     write_output(to_sarif(checked));
   else if (arguments.format == Format::kGithub)
@@ -95,17 +118,24 @@ Action define_check(Options& options) {
   options.heading("Rules");
   options.list("--select", arguments->check.only, "CODE,…", "only these rules, or those that begin so: THAW01");
   options.list("--ignore", arguments->check.ignore, "CODE,…", "not these rules, or those that begin so");
-  static const std::vector<std::string> kTargets = verbs::target_names();
+  static const std::vector<std::string> kTargets = [] {
+    std::vector<std::string> names = target_names();
+    names.emplace_back("all");
+    return names;
+  }();
   std::vector<std::pair<std::string_view, std::string>> targets;
   for (const std::string& name : kTargets) targets.emplace_back(name, name);
   options.choice<std::string>("--target", arguments->check.target, std::move(targets),
-                              "also find what this backend does not support");
+                              "also find what this backend does not support; all: how far each supports it");
   options.value("--config", arguments->config, "FILE",
                 "settings (those of thaw.toml, as far as a folder may set them)");
   options.flag("--exit-zero", arguments->exit_zero, "exit with 0 also where there are errors or warnings");
   options.heading("Sizes");
   options.value("--sizes", arguments->check.sizes, "SPEC",
                 "prove that the model runs at all of these sizes, or find the smallest where it fails");
+  options.value("--opt", arguments->opt, "SIZES", "with --profiles: the best of the sizes, 'batch=8,height=640'");
+  options.value("--profiles", arguments->profiles, "FILE",
+                "write TensorRT's optimization profiles of --sizes and --opt, as JSON");
   options.flag("--run", arguments->check.run, "run the model at the sizes where it fails");
   add_input(options, arguments->feeds, "with --run: an array of an input; or FILE.npz, arrays by input name");
   add_values(options, arguments->feeds, "with --run: the elements of a small input");

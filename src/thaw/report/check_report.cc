@@ -15,6 +15,7 @@
 #include "thaw/report/members.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/style.h"
+#include "thaw/report/target_support.h"
 #include "thaw/rewrite/constant_weights.h"
 
 namespace thaw {
@@ -54,6 +55,7 @@ void write_checked(JsonWriter& json, const CheckedFile& file) {
   if (!file.report.suppressed.empty())
     report::write_map(json, "suppressed", report::counts_by_rule(file.report.suppressed), report::kLine);
   json.member("overridable_initializers", file.report.overridable_initializers);
+  report::write_targets(json, file.report.targets);
   if (!file.report.is_proven) return;
   const SizeProof& proof = file.report.proof;
   json.member_object("proof");
@@ -79,6 +81,14 @@ std::vector<report::CheckedModel> checked_models(std::span<const CheckedFile> fi
 const CheckSettings& settings_of(std::span<const CheckedFile> files) {
   static const CheckSettings kNone;
   return files.empty() ? kNone : files.front().settings;
+}
+
+// Of several models that were compared with several targets.
+std::vector<report::TargetsOfModel> targets_by_model(std::span<const CheckedFile> files) {
+  std::vector<report::TargetsOfModel> models;
+  for (const CheckedFile& file : files)
+    if (files.size() > 1 && file.report.targets.size() > 1) models.emplace_back(file.report.model, file.report.targets);
+  return models;
 }
 
 std::string suppressed_text(const CheckedFile& file) {
@@ -156,6 +166,7 @@ void add_checked_model(HtmlPage& page, const CheckedFile& file) {
   if (proof.obligations > 0) page.sentence(fmt::format("Over the given sizes: {}.", counts_of(proof)));
   if (file.report.overridable_initializers > 0)
     page.sentence(rewrite::describe_taken_weights(file.report.overridable_initializers));
+  report::add_targets(page, file.report.targets);
   add_findings(page, file.report.findings);
   if (const std::string text = suppressed_text(file); !text.empty()) page.sentence(text);
   add_modules(page, file.report);
@@ -200,6 +211,7 @@ std::string to_html(std::span<const CheckedFile> files) {
                fmt::format("{} of {} with errors or warnings", failed, report::counted(files.size(), "model")));
   for (const std::string& sentence : report::settings_sentences(settings_of(files))) page.sentence(sentence);
   page.table({"model", "outcome", "what was found"}, rows);
+  report::add_target_matrix(page, targets_by_model(files));
   for (const CheckedFile& file : files) {
     if (file.error) continue;
     page.heading(file.report.model);
@@ -238,9 +250,12 @@ std::string to_text(std::span<const CheckedFile> files, const TextOptions& how) 
             report::findings_text(file.report.model, file.report.findings, report::Style(how.colour),
                                   how.all ? std::numeric_limits<size_t>::max() : kMostPerRule);
     text += rewrite::describe_taken_weights(file.report.overridable_initializers);
+    text += report::targets_text(file.report.targets);
     if (const std::string off = suppressed_text(file); !off.empty()) text += report::printable(off) + "\n";
     if (file.report.is_proven) text += proof_text(file.report.proof);
   }
+  if (const std::string matrix = report::target_matrix_text(targets_by_model(files)); !matrix.empty())
+    text += "\n" + matrix;
   if (files.size() > 1) text += fmt::format("\n{} models, {} with errors or warnings\n", files.size(), failed);
   for (const std::string& sentence : report::settings_sentences(settings_of(files)))
     text += report::printable(sentence) + "\n";

@@ -13,6 +13,7 @@
 #include "thaw/ops/target/target.h"
 #include "thaw/rewrite/rename_sizes.h"
 #include "thaw/run/input_text.h"
+#include "thaw/targets.h"
 #include "thaw/texts.h"
 
 namespace thaw::verbs {
@@ -179,15 +180,15 @@ std::vector<std::string> parse_cut(const std::string& text) {
   return names;
 }
 
-std::vector<std::string> target_names() {
-  std::vector<std::string> names;
-  for (const ops::Target& target : ops::targets()) names.emplace_back(target.name);
-  return names;
-}
-
 }  // namespace thaw::verbs
 
 namespace thaw {
+
+std::vector<std::string> target_names() {
+  std::vector<std::string> names;
+  for (const std::string_view name : ops::target_names()) names.emplace_back(name);
+  return names;
+}
 
 NamedSizes parse_sizes(const std::string& text) { return verbs::parse_sizes(text, "sizes"); }
 std::vector<NamedSizes> parse_points(const std::string& text) {

@@ -49,7 +49,4 @@ std::vector<int64_t> parse_tokens(const std::string& text);
 // "hidden_states,mask": a cut, of the tensors that pass it.
 std::vector<std::string> parse_cut(const std::string& text);
 
-// What `check --target` takes.
-std::vector<std::string> target_names();
-
 }  // namespace thaw::verbs

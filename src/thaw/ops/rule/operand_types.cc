@@ -13,8 +13,8 @@ struct OperandWords {
   std::string_view domain, op, inputs, outputs;
 };
 
-// The operators of ONNX Runtime that a kernel table names (directml_contrib_kernels.cc, and those of ai.onnx that the
-// official schemas do not have, or not yet at the kernel's opset), after ONNX Runtime's schemas. Sorted by operator.
+// The operators of ONNX Runtime that DirectML's table names (tables/directml.txt), and those of ai.onnx that the
+// official schemas do not have, or not yet at the kernel's opset, after ONNX Runtime's schemas. Sorted by operator.
 constexpr OperandWords kOperandWords[] = {
     {"", "Affine", "T", "T"},
     {"", "Crop", "T", "T"},

@@ -6,7 +6,7 @@ namespace thaw::ops {
 namespace {
 
 constexpr Container kContainers[] = {Container::kTensor, Container::kSequence, Container::kOptional,
-                                     Container::kOptionalSequence};
+                                     Container::kOptionalSequence, Container::kQuantized};
 
 }  // namespace
 
@@ -36,6 +36,8 @@ std::string to_string(ValueType type) {
       return "optional(" + text + ")";
     case Container::kOptionalSequence:
       return "optional(sequence(" + text + "))";
+    case Container::kQuantized:
+      return "quantized " + text;
   }
   return text;
 }

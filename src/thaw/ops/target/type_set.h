@@ -1,7 +1,7 @@
 // Sets of types that a value may have, as a kernel or an operator's type parameter admits them.
 //
 //   TypeSet floats = TypeSet::of({DataType::kFloat, DataType::kFloat16});
-//   (floats | TypeSet::sequences_of(floats)).contains({Container::kSequence, DataType::kFloat16})
+//   (floats | TypeSet::in(Container::kSequence, floats)).contains({Container::kSequence, DataType::kFloat16})
 #pragma once
 
 #include <array>
@@ -15,7 +15,8 @@
 
 namespace thaw::ops {
 
-enum class Container : uint8_t { kTensor, kSequence, kOptional, kOptionalSequence };
+// kQuantized: a tensor of floats between a DequantizeLinear and a QuantizeLinear, by the type in which it is stored.
+enum class Container : uint8_t { kTensor, kSequence, kOptional, kOptionalSequence, kQuantized };
 
 // The type of a value without its shape: a tensor of an element type, or a container of such tensors.
 struct ValueType {
@@ -44,7 +45,6 @@ class TypeSet {
     set.types_[static_cast<size_t>(container)] = tensors.types_[0];
     return set;
   }
-  static constexpr TypeSet sequences_of(TypeSet tensors) { return in(Container::kSequence, tensors); }
   constexpr TypeSet operator|(const TypeSet& other) const {
     TypeSet set = *this;
     for (size_t i = 0; i < set.types_.size(); ++i) set.types_[i] |= other.types_[i];
@@ -58,7 +58,7 @@ class TypeSet {
 
  private:
   static constexpr uint32_t bit(ir::DataType type) { return uint32_t{1} << static_cast<uint32_t>(type); }
-  std::array<uint32_t, 4> types_{};  // by container: a bit an element type
+  std::array<uint32_t, 5> types_{};  // by container: a bit an element type
 };
 
 // "float32, float16, int64": floats first, then integers from the widest down.

@@ -63,7 +63,7 @@ bool HalfNodes::has_kernel(const ir::Node& node, const TypedOperands& operands) 
   const auto types = ops::operand_types(node.domain(), node.op_type(), opset);
   if (!match || !types) return true;  // `check --target` says what it thinks of the node
   const auto is_taken = [&](std::string_view parameter) {
-    const ops::TypeSet* taken = match->kernels->types(parameter);
+    const ops::TypeSet* taken = match->kernels->types_of(parameter);
     return !taken || taken->contains({ops::Container::kTensor, options_.to});
   };
   return std::ranges::all_of(operands.inputs, [&](int i) { return is_taken(types->input(static_cast<size_t>(i))); }) &&

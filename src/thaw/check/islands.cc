@@ -1,0 +1,88 @@
+#include "thaw/check/islands.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace thaw::checking {
+namespace {
+
+using Edges = std::vector<std::pair<size_t, size_t>>;
+
+class Groups {
+ public:
+  explicit Groups(size_t count) : parents_(count) { std::iota(parents_.begin(), parents_.end(), size_t{0}); }
+  size_t of(size_t node) {
+    while (parents_[node] != node) node = parents_[node] = parents_[parents_[node]];
+    return node;
+  }
+  void join(size_t a, size_t b) { parents_[of(b)] = of(a); }
+
+ private:
+  std::vector<size_t> parents_;
+};
+
+// The groups that lie on a cycle of groups, or between two: those that remain where groups without predecessors are taken away, one
+// after the other, and then those without successors.
+std::vector<bool> groups_in_cycles(const std::set<std::pair<size_t, size_t>>& edges, size_t count) {
+  std::vector<bool> remains(count, true);
+  for (const bool forward : {true, false}) {
+    std::vector<std::vector<size_t>> next(count);
+    std::vector<size_t> waits_for(count, 0), ready;
+    for (const auto& [from, to] : edges) {
+      if (!remains[from] || !remains[to]) continue;
+      next[forward ? from : to].push_back(forward ? to : from);
+      ++waits_for[forward ? to : from];
+    }
+    for (size_t i = 0; i < count; ++i)
+      if (remains[i] && waits_for[i] == 0) ready.push_back(i);
+    while (!ready.empty()) {
+      const size_t at = ready.back();
+      ready.pop_back();
+      remains[at] = false;
+      for (const size_t to : next[at])
+        if (--waits_for[to] == 0) ready.push_back(to);
+    }
+  }
+  return remains;
+}
+
+// How often a path to each node changes sides, at most.
+std::vector<size_t> changes_before(const std::vector<Side>& sides, const Edges& sorted) {
+  std::vector<size_t> changes(sides.size(), 0);
+  for (const auto& [from, to] : sorted)
+    changes[to] = std::max(changes[to], changes[from] + (sides[from] == sides[to] ? 0 : 1));
+  return changes;
+}
+
+}  // namespace
+
+size_t count_islands(const std::vector<Side>& sides, const Edges& edges) {
+  const size_t count = sides.size();
+  const auto is_inside = [&](const std::pair<size_t, size_t>& edge) {
+    return sides[edge.first] == Side::kTarget && sides[edge.second] == Side::kTarget;
+  };
+  Groups connected(count);
+  for (const auto& edge : edges)
+    if (is_inside(edge)) connected.join(edge.first, edge.second);
+  std::set<std::pair<size_t, size_t>> between;
+  for (const auto& [from, to] : edges)
+    if (connected.of(from) != connected.of(to)) between.emplace(connected.of(from), connected.of(to));
+  const std::vector<bool> is_cut = groups_in_cycles(between, count);
+  // What is left and entered again is cut where paths change sides: within one number of changes none can come back.
+  Edges sorted = edges;
+  std::ranges::sort(sorted);
+  const std::vector<size_t> changes = changes_before(sides, sorted);
+  Groups islands(count);
+  for (const auto& edge : edges) {
+    if (!is_inside(edge)) continue;
+    if (is_cut[connected.of(edge.first)] && changes[edge.first] != changes[edge.second]) continue;
+    islands.join(edge.first, edge.second);
+  }
+  std::set<size_t> found;
+  for (size_t i = 0; i < count; ++i)
+    if (sides[i] == Side::kTarget) found.insert(islands.of(i));
+  return found.size();
+}
+
+}  // namespace thaw::checking
