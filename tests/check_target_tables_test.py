@@ -196,7 +196,7 @@ def test_islands_and_the_tensors_between(support):
     assert support(chain(["Relu", "Neg"]), "directml")["islands"] == 1
     cut = support(chain(["Relu", "Mish", "Neg", "Abs", "Mish", "Exp"]), "directml")
     assert cut["islands"] == 3 and cut["crossing_tensors"] == 4 and cut["unsupported"] == 2 and cut["support"] == "unsupported"
-    assert [(o["op"], o["nodes"], o["support"]) for o in cut["operators"]][0] == ("Mish", 2, "unsupported")
+    assert [cut["operators"][0][key] for key in ("op", "nodes", "support")] == ["Mish", 2, "unsupported"]
     nothing = support(chain(["Mish"]), "directml")
     assert nothing["islands"] == 0 and nothing["crossing_tensors"] == 0
 

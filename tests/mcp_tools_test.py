@@ -144,7 +144,7 @@ WRONG = [("check", {"model": "model.onnx"}, "'model' is \"model.onnx\"; expected
          ("check", {"model": ["model.onnx"], "sizse": "a=1"}, "did you mean 'sizes'"), ("check", {"model": [7]}, "expected text"),
          ("check", {"model": [""]}, "one character"), ("check", {"model": ["model.onnx"], "sizes": "a\0b"}, "one character"),
          ("check", {"model": ["model.onnx"], "select": ["THAW001,THAW002"]}, "without commas"),
-         ("check", {"model": ["model.onnx"], "run": "yes"}, "true or false"), ("check", {"model": ["model.onnx"], "target": "none"}, "portable|ort|directml"),
+         ("check", {"model": ["model.onnx"], "run": "yes"}, "true or false"), ("check", {"model": ["model.onnx"], "target": "none"}, "portable|ort|"),
          ("check", {"model": ["model.onnx"], "format": "text"}, "no argument 'format'"), ("check", {"model": ["model.onnx"], "no-sandbox": True}, "no argument"),
          ("run", {"model": "model.onnx", "seed": 1.5}, "whole number"), ("run", {"model": "model.onnx", "seed": "7"}, "whole number"),
          ("run", {"model": "model.onnx", "threads": 4096}, "from 0 to 1024"), ("run", {"model": "model.onnx", "max-memory": True}, "number of bytes"),

@@ -19,7 +19,7 @@ FORMS = {
     "a constant of a shape, its opset asked for": (23, "float[n,m] x", ONES, ("--opset", "20"), 20, {"Expand"}, {"ConstantOfShape"}),
     "zeros of a shape, its opset asked for": (20, "float[n,m] x", ONES.replace("<value = float[1] {2.5}>", ""), ("--opset", "20"), 20, {"Expand"}, {"ConstantOfShape"}),
     "what it has kernels for": (20, "float[n,m] x", "i = IsNaN(x) y = Where(i, x, x)", (), 20, set(), set()),
-    "a gelu": (20, "float[n,m] x", "y = Gelu(x)", (), 19, {"Erf"}, {"Gelu"}),
+    "a gelu": (20, "float[n,m] x", "y = Gelu(x)", (), 20, {"Erf"}, {"Gelu"}),
     "a gelu, its opset asked for": (20, "float[n,m] x", 'y = Gelu<approximate="tanh">(x)', ("--opset", "20"), 20, {"Tanh"}, {"Gelu"}),
     "a hard swish": (18, "float[n,m] x", "y = HardSwish(x)", (), 18, {"HardSigmoid"}, {"HardSwish"}),
     "a hard swish of opset 22": (22, "float[n,m] x", "y = HardSwish(x)", (), 20, {"HardSigmoid"}, {"HardSwish"}),

@@ -32,6 +32,9 @@ enum class OptimizeLevel : uint8_t {
 
 struct OptimizeOptions {
   OptimizeTarget target = OptimizeTarget::kPortable;
+  // With kPortable: a backend that `check` knows (target_names()), whose table says what may be written: its opset, no operator that it
+  // has no kernel for where another form is equal, no control flow where it takes none. Empty: none.
+  std::string backend = {};
   OptimizeLevel level = OptimizeLevel::kFuse;
   // Of ai.onnx in the result; a newer one has more fused operators. 0: the model's, for kDirectml at most the newest that it supports.
   int64_t opset = 0;
@@ -65,6 +68,7 @@ struct OptimizeReport {
   Files files = {};        // files that were written
   LoadCheck load_check = {};
   OptimizeTarget target = OptimizeTarget::kPortable;
+  std::string backend = {};  // OptimizeOptions::backend
   std::vector<Change> changed = {};
   std::vector<Change> missed = {};                           // fusions that nearly match, and why they do not
   size_t nodes_before = 0, nodes_after = 0;                  // with nodes of subgraphs
@@ -86,6 +90,9 @@ struct OptimizeReport {
   THAW_API bool fits_target() const;
 };
 
+// A target by its name among target_names(), in `target` or `backend`. Throws thaw::Error (kInvalidArgument) for another one.
+THAW_API void set_target(const std::string& name, OptimizeOptions& options);
+
 // In the order in which they run.
 THAW_API std::vector<OptimizePass> optimize_passes();
 
@@ -93,7 +100,7 @@ THAW_API std::vector<OptimizePass> optimize_passes();
 // input, output or symbol is renamed or removed, except by `constant_weights`. Weights are read only where folding them pays. A model
 // that needs no change stays unchanged, byte for byte, and so does one whose result is not accepted. An accepted result is written
 // even where nothing changed.
-// Throws thaw::Error (kInvalidArgument) for an unknown pass, and for an opset that cannot express a node.
+// Throws thaw::Error (kInvalidArgument) for an unknown pass or backend, and for an opset that cannot express a node.
 THAW_API OptimizeReport optimize(Model& model, const OptimizeOptions& options = {}, const Output& output = {});
 
 THAW_API std::string to_json(const OptimizeReport& report);

@@ -281,6 +281,7 @@ void bind_verbs(nb::module_& m) {
       nb::arg("model"), nb::arg("options"));
   m.def("rules", &rules);
   m.def("targets", &target_names);
+  m.def("set_target", &set_target);
   def_on_copy(m, "fix", &fix);
   m.def(
       "fix_with_reference",

@@ -292,7 +292,7 @@ def optimize(model: ModelLike, path: PathLike | None = None, *, target: str = "p
     Args:
         model: The model.
         path: Where an accepted result is written; None: nowhere.
-        target: Whose operators the result may have: "portable", "ort" or "directml".
+        target: Whose operators the result may have: one of `targets()`.
         level: "clean", the same outputs bit for bit; "fuse", up to rounding.
         opset: Of the result; 0: the model's.
         only: Passes to run, by name (`optimize_passes`); all by default.
@@ -312,7 +312,7 @@ def optimize(model: ModelLike, path: PathLike | None = None, *, target: str = "p
         The report and the model.
 
     Raises:
-        InvalidArgument: an unknown pass, or an opset that cannot express a node.
+        InvalidArgument: an unknown pass or target, or an opset that cannot express a node.
 
     Examples:
         >>> smaller = thaw.optimize("tower.onnx", target="ort")
@@ -320,7 +320,8 @@ def optimize(model: ModelLike, path: PathLike | None = None, *, target: str = "p
         (True, True)
     """
     options = _thaw.OptimizeOptions()
-    options.target, options.level = choice(_thaw.OptimizeTarget, target), choice(_thaw.OptimizeLevel, level)
+    _thaw.set_target(target.lower(), options)
+    options.level = choice(_thaw.OptimizeLevel, level)
     options.opset, options.only, options.skip = opset, many(only), many(skip)
     options.max_growth, options.constant_weights, options.check = max_growth, constant_weights, check
     options.count_moved = explain

@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds the options of a run."""
     group = parser.getgroup("thaw", "models in ONNX (onnx_thaw.pytest)")
     group.addoption("--thaw-target", metavar="TARGET", default="",
-                    help="portable, ort or directml: what assert_sizes() checks against where the test names none")
+                    help="a name of thaw.targets(): what assert_sizes() checks against where the test names none")
     group.addoption("--thaw-sizes", metavar="SIZES", default="",
                     help="sizes such as batch=1..8 of assert_sizes() and assert_same() where the test names none")
     group.addoption("--thaw-ignore", metavar="CODE", action="append", default=[],
@@ -68,7 +68,7 @@ def assert_sizes(model: ModelLike, sizes: Sizes = "", *, dims: Sizes | None = No
         model: The model.
         sizes: Ranges that the model is proven over: "batch=1..8,height=64..1024:32"; by default those of `--thaw-sizes`.
         dims: Another name of `sizes`.
-        target: "portable", "ort" or "directml"; by default that of `--thaw-target`.
+        target: One of `targets()`; by default that of `--thaw-target`.
         ignore: Codes of rules that do not apply; by default those of `--thaw-ignore`.
         run: Run the model at the sizes that the proof finds to fail, and add the outcome to the finding.
 

@@ -189,3 +189,16 @@ def test_arrays_are_compared_as_outputs_are():
     tolerance.absolute = -1.0
     with pytest.raises(thaw.InvalidArgument):
         compare(a, a, tolerance)
+
+
+def test_targets_and_profiles(save):
+    path = save(model("g (float[n, 4] x) => (float[n, 4] y) { y = Mish(x) }"), "m")
+    report = thaw.check(path, target="all")
+    assert [each.target for each in report.targets] == thaw.targets()
+    by_name = {each.target: each for each in report.targets}
+    assert by_name["directml"].support.name == "UNSUPPORTED" and by_name["tensorrt"].unsupported == 0
+    report = thaw.check(path, target="tensorrt", sizes="n=1..8", opt="n=4")
+    (profile,) = report.profiles
+    assert (profile.input, profile.least, profile.opt, profile.largest) == ("x", [1, 4], [4, 4], [8, 4])
+    with pytest.raises(thaw.InvalidArgument):
+        thaw.optimize(path, target="cude")

@@ -24,6 +24,8 @@ CASES = {
     "check sizes": (mlp, lambda p: thaw.check(p, sizes={"batch": range(1, 9), "seq": "1..64:3"}), ["check", "--sizes", "batch=1..8,seq=1..64:3"]),
     "inspect": (mlp, lambda p: thaw.inspect(p, sizes={"batch": 2}, tensors=True), ["inspect", "--sizes", "batch=2", "--tensors"]),
     "fix": (frozen, lambda p: thaw.fix(p), ["fix", "--dry-run"]),
+    "check all targets": (mlp, lambda p: thaw.check(p, target="all"), ["check", "--target", "all"]),
+    "optimize for a target": (mlp, lambda p: thaw.optimize(p, target="webgpu", check=False), ["optimize", "--dry-run", "--target", "webgpu", "--no-check"]),
     "fix less": (frozen, lambda p: thaw.fix(p, keep_sizes=True, check=False), ["fix", "--dry-run", "--keep-sizes", "--no-check"]),
     "optimize": (mlp, lambda p: thaw.optimize(p, level="clean"), ["optimize", "--dry-run", "--level", "clean"]),
     "convert": (mlp, lambda p: thaw.convert(p, to="int4", block=16), ["convert", "--dry-run", "--to", "int4", "--block", "16"]),

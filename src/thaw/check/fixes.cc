@@ -94,7 +94,8 @@ void add_fix(Finding& finding, const ir::Model& model, const ops::Target* target
     if (command.empty()) return;
     std::string text(command);
     if (const size_t at = text.find("{}"); at != std::string::npos) text.replace(at, 2, file_of(model));
-    finding.commands.push_back(std::move(text));
+    if (std::ranges::find(finding.commands, text) == finding.commands.end())
+      finding.commands.push_back(std::move(text));
   };
   for (const std::string& command : own) add(command);
   const auto is_of = [&](const auto& codes) { return std::ranges::find(codes, finding.code) != std::end(codes); };

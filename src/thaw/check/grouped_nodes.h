@@ -17,6 +17,7 @@ class GroupedNodes {
     TargetNode first;
     std::vector<TargetNode> others;
     std::string message, fix, tensor;
+    std::vector<std::string> commands = {};
     std::vector<std::pair<std::string, std::string>> details;
   };
   // The group of a fault, by a key that tells it from others. `is_new` is set where this node is its first: then
@@ -37,6 +38,7 @@ class GroupedNodes {
       Finding& f = findings.add(group.message, location_of(group.first));
       f.where.tensor = group.tensor;
       f.fix = group.fix;
+      f.commands = group.commands;
       f.details = group.details;
       for (const TargetNode& other : group.others) f.related.push_back({location_of(other), "the same"});
     }

@@ -40,6 +40,8 @@ void report_target_faults(Evidence& evidence, Findings& findings) {
       group.fix = fault.fix;
       group.tensor = fault.tensor;
       group.details = fault.details;
+      if (fault.has_other_form)
+        group.commands = {fmt::format("thaw optimize {{}} -o {0}.onnx --target {0}", view->target().name)};
     }
   }
   groups.report(findings);

@@ -19,6 +19,7 @@ struct TargetFault {
   Support support = Support::kUnsupported;
   std::string key;  // the same for the same fault of another node
   std::string message, fix, tensor;
+  bool has_other_form = false;  // which `optimize --target` may write
   std::vector<std::pair<std::string, std::string>> details;
 };
 using TargetFaults = std::vector<TargetFault>;

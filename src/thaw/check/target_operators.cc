@@ -15,10 +15,17 @@ namespace {
 
 struct Refusal {
   std::string message, fix;
+  bool has_other_form = false;
   Support support = Support::kUnsupported;
 };
 
 std::string domain_name(std::string_view domain) { return domain.empty() ? "ai.onnx" : std::string(domain); }
+
+// Whether its entry tells what else says the same.
+bool has_other_form(const ir::Node& node) {
+  const ops::Operator* entry = ops::registry().find(node.domain(), node.op_type());
+  return entry && (entry->standard || entry->older);
+}
 
 Refusal refuse_domain(const TargetNode& at, const ops::Target& target) {
   if (!target.is_listed(at.node->domain()))
@@ -31,6 +38,7 @@ Refusal refuse_domain(const TargetNode& at, const ops::Target& target) {
   Refusal r;
   r.message = fmt::format("{} is an operator of {}; {} takes {}", name_of(*at.node), at.node->domain(), target.title,
                           fmt::join(taken, ", "));
+  r.has_other_form = has_other_form(*at.node);
   if (at.node->domain() == ops::kMicrosoft)
     r.fix = "export without ONNX Runtime's own operators, or write it as standard ones";
   else if (at.node->domain().starts_with("com.m"))
@@ -100,6 +108,7 @@ std::optional<Refusal> refuse_without_kernel(const TargetNode& at, const ops::Ta
     r.message = fmt::format("{} is the operator of opset {}; {} has kernels for opset {}", name_of(node),
                             schema ? schema->since_version : at.opset, target.title, fmt::join(opsets, ", "));
     r.fix = fmt::format("convert the model to opset {}, or write it as other operators", served);
+    r.has_other_form = true;
     return r;
   }
   r.message =
@@ -108,6 +117,7 @@ std::optional<Refusal> refuse_without_kernel(const TargetNode& at, const ops::Ta
           : fmt::format("{}: {} has no kernel for {}", name_of(node), target.title, ir::operator_name(node));
   r.fix = schema && schema->composed ? "write it as the operators that ONNX defines it by"
                                      : "write it as operators that have one";
+  r.has_other_form = has_other_form(node);
   return r;
 }
 
@@ -134,7 +144,8 @@ void find_operator_faults(const TargetView& view, const TargetNode& at, TargetFa
                     .support = refusal->support,
                     .key = fmt::format("{}@{}", ir::operator_name(*at.node), at.opset),
                     .message = std::move(refusal->message),
-                    .fix = std::move(refusal->fix)});
+                    .fix = std::move(refusal->fix),
+                    .has_other_form = refusal->has_other_form});
 }
 
 }  // namespace thaw::checking

@@ -2,13 +2,16 @@
 #include "thaw/optimize.h"
 
 #include <memory>
-#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "thaw/cli/output.h"
 #include "thaw/cli/report_file.h"
 #include "thaw/cli/shared_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
+#include "thaw/targets.h"
 
 namespace thaw::cli {
 namespace {
@@ -21,7 +24,7 @@ struct OptimizeArguments {
   OutputArguments output;
   bool no_check = false, all = false, explain = false;
   OptimizeOptions optimize;
-  std::optional<OptimizeTarget> target;
+  std::string target;  // empty: none was asked for
   Format format = Format::kText;
 };
 
@@ -35,7 +38,7 @@ int optimize_model(const OptimizeArguments& arguments) {
   const OutputArguments output = arguments.output.beside(arguments.model, kOptimizedName);
   const ReportFile file(arguments.report, {arguments.model, output.path});
   OptimizeOptions how = arguments.optimize;
-  how.target = arguments.target.value_or(OptimizeTarget::kPortable);
+  if (!arguments.target.empty()) set_target(arguments.target, how);
   how.check = !arguments.no_check;
   how.feeds = arguments.feeds.feeds();
   how.count_moved = arguments.explain;
@@ -48,17 +51,21 @@ int optimize_model(const OptimizeArguments& arguments) {
   else
     write_output(to_text(report, how_to_print(arguments)));
   // A target that was asked for is a part of what was asked.
-  return report.accepted() && (!arguments.target || report.fits_target()) ? kFine : kFindings;
+  return report.accepted() && (arguments.target.empty() || report.fits_target()) ? kFine : kFindings;
 }
 
 }  // namespace
 
 Action define_optimize(Options& options) {
   auto arguments = std::make_shared<OptimizeArguments>();
-  options.use("Use it before convert or a deployment; with --target ort or directml it fuses for that backend.");
+  options.use("Use it before convert or a deployment; with --target it writes what that backend has kernels for.");
   add_model(options, arguments->model);
   options.heading("Passes");
-  add_target(options, arguments->target, "the backend whose operators the result may have (portable)");
+  static const std::vector<std::string> kTargets = target_names();
+  std::vector<std::pair<std::string_view, std::string>> targets;
+  for (const std::string& name : kTargets) targets.emplace_back(name, name);
+  options.choice<std::string>("--target", arguments->target, std::move(targets),
+                              "the backend whose operators the result may have (portable)");
   options.choice<OptimizeLevel>("--level", arguments->optimize.level,
                                 {{"clean", OptimizeLevel::kClean}, {"fuse", OptimizeLevel::kFuse}},
                                 "bit-identical numbers only, or fused operators too (fuse)");

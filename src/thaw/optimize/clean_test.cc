@@ -320,7 +320,7 @@ TEST(Clean, AddScansAtOnce) {
 }
 
 TEST(Clean, DirectmlForms) {
-  EXPECT_EQ(made_by(simplifying(directml_forms()),
+  EXPECT_EQ(made_by(simplifying(backend_forms()),
                     model({"n", 4},
                           [](ModelBuilder& m, Value* x) {
                             Value* size = m.add_node("Gather", {m.add_node("Shape", {x}), m.add_int("", 0)});

@@ -38,8 +38,13 @@ Weight weigh(const ir::Graph& graph) {
 }
 
 // What is split by a size that is known only at run time, and concatenated again, is known to be what it was.
-Context::Context(ir::Model& changed, OptimizeTarget wanted, FrozenSizes sizes)
-    : PassContext(changed, infer::UnknownSizes::kNamed), target(wanted), sizes_(sizes) {}
+Context::Context(ir::Model& changed, OptimizeTarget wanted, const ops::Target& runs_on, FrozenSizes sizes)
+    : PassContext(changed, infer::UnknownSizes::kNamed), target(wanted), backend(runs_on), sizes_(sizes) {}
+
+bool Context::has_kernel(std::string_view op) const {
+  const ops::TargetDomain* standard = backend.domain("");
+  return !standard || standard->kernels.empty() || ops::find_kernel(*standard, op, model.opset("").value_or(0));
+}
 
 const Constants& Context::frozen() {
   if (!frozen_) frozen_ = frozen_constants(model, sizes_);

@@ -17,9 +17,14 @@ using Constants = std::unordered_set<const ir::Value*>;
 class Context : public rewrite::PassContext {
  public:
   explicit Context(ir::Model& changed, OptimizeTarget wanted = OptimizeTarget::kPortable,
-                   FrozenSizes sizes = FrozenSizes::kKeptApart);
+                   FrozenSizes sizes = FrozenSizes::kKeptApart)
+      : Context(changed, wanted, target_of(wanted), sizes) {}
+  Context(ir::Model& changed, OptimizeTarget wanted, const ops::Target& runs_on, FrozenSizes sizes);
 
   const OptimizeTarget target;  // whose operators may be written
+  const ops::Target& backend;   // what the result is for, as data
+  // Whether the backend has a kernel for an operator of ai.onnx at the model's opset. So it has where no table says which it has.
+  bool has_kernel(std::string_view op) const;
 
   // The constants that a size was frozen in, looked for when they are first asked for. They stay apart from others that happen to be
   // equal, and nothing is computed from them for good: `check`, `fix` and `lift` find them where they were.

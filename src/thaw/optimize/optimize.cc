@@ -11,9 +11,10 @@
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/core/suggest.h"
+#include "thaw/ir/graph/schema.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/optimize/directml_opset.h"
+#include "thaw/optimize/backend_opset.h"
 #include "thaw/optimize/passes.h"
 #include "thaw/rewrite/change_opset.h"
 #include "thaw/rewrite/constant_weights.h"
@@ -42,17 +43,15 @@ int remove_unused(Context& context) {
   return count;
 }
 
-// A table of fusions as a pass, without those that would write an operator for which DirectML has no kernel. A name that no operator
+// A table of fusions as a pass, without those that would write an operator for which the backend has no kernel. A name that no operator
 // has is of a fusion that adds to one that is there.
 auto fusing(std::vector<rewrite::Fusion> (*table)(OptimizeTarget)) {
   return [table](Context& context) {
     std::vector<rewrite::Fusion> fusions = table(context.target);
-    if (context.target == OptimizeTarget::kDirectml) {
-      std::erase_if(fusions, [opset = context.model.opset("").value_or(0)](const rewrite::Fusion& fusion) {
-        const std::string_view op = fusion.name.substr(0, fusion.name.find(' '));
-        return ops::registry().find("", op) && !ops::find_kernel(directml_operators(), op, opset);
-      });
-    }
+    std::erase_if(fusions, [&](const rewrite::Fusion& fusion) {
+      const std::string_view op = fusion.name.substr(0, fusion.name.find(' '));
+      return ops::registry().find("", op) && !context.has_kernel(op);
+    });
     return rewrite::fuse(context, fusions);
   };
 }
@@ -65,6 +64,21 @@ auto only_for(OptimizeTarget target, Run run) {
 template <typename Run>
 auto for_ort(Run run) {
   return only_for(OptimizeTarget::kOrt, run);
+}
+
+// What writes an operator of ai.onnx, at opsets that have it.
+template <typename Run>
+auto with_kernel(std::string_view op, Run run) {
+  return [op, run](Context& context) {
+    const bool is_there = ir::find_schema("", op, context.model.opset("").value_or(0)).has_value();
+    return !is_there || context.has_kernel(op) ? run(context) : 0;
+  };
+}
+
+// On a backend that runs no graphs inside a graph.
+template <typename Run>
+auto for_straight_graphs(Run run) {
+  return [run](Context& context) { return context.backend.control_flow ? 0 : run(context); };
 }
 
 // One round: what `clean` does, what `fuse` does, and what is left over, in this order. What a row runs is in the file of its
@@ -97,23 +111,24 @@ std::vector<Pass> clean_passes() {
       {"share-sizes", "a size that is computed in several ways is computed in one", share_sizes},
       {"reshape-targets", "computed shapes become constants of 0 and -1", write_reshape_targets},
       {"directml",
-       "positions counted without shapes, convolutions over two axes, branches, maps and sums without graphs "
-       "(directml)",
-       only_for(OptimizeTarget::kDirectml,
-                in_sequence(merge_branches, add_scans_at_once, map_rows_at_once, simplifying(directml_forms())))},
+       "operators without a kernel in older ones, branches, maps and sums without graphs, positions counted without "
+       "shapes "
+       "(backends with a table)",
+       in_sequence(for_straight_graphs(in_sequence(merge_branches, add_scans_at_once, map_rows_at_once)),
+                   simplifying(backend_forms()))},
   };
 }
 
 // Operators that stand for arithmetic: the same up to rounding.
 std::vector<Pass> fuse_passes() {
   return {
-      {"standard", "operators of ONNX Runtime's own become those of ONNX that they stand for (portable, directml)",
+      {"standard", "operators of ONNX Runtime's own become those of ONNX that they stand for (not ort)",
        write_standard_operators},
       {"activations", "arithmetic that an activation stands for", fusing(fused_activations)},
       {"norms", "arithmetic that a normalization stands for", fusing(fused_norms)},
-      {"rotary", "halves of heads that turn against each other", fuse_rotary},
+      {"rotary", "halves of heads that turn against each other", with_kernel("RotaryEmbedding", fuse_rotary)},
       {"attention", "softmax over scaled products of q and k, times v",
-       in_sequence(fuse_attention, merge_heads, rotate_inside)},
+       with_kernel("Attention", in_sequence(fuse_attention, merge_heads, rotate_inside))},
       {"skips", "a sum and the normalization after it become one (ort)", for_ort(fuse_skips)},
       {"convolutions",
        "what follows a convolution or a product with a weight by channel, and zeros around its input, go into it",
@@ -184,11 +199,11 @@ void settle_weights(Context& context, const OptimizeOptions& options) {
 
 // Functions keep the opset that they import: calls become nodes before the model has another one.
 void settle_opset(Context& context, const OptimizeOptions& options, const std::vector<Pass>& passes) {
-  const bool is_for_directml = options.target == OptimizeTarget::kDirectml;
-  if (options.opset == 0 && !is_for_directml) return;
+  const ops::TargetDomain* standard = context.backend.domain("");
+  if (options.opset == 0 && (!standard || standard->kernels.empty())) return;
   if (has(passes, "functions")) inline_functions(context);
   if (options.opset != 0) return rewrite::change_opset(context, options.opset);
-  change_to_directml_opset(context);
+  change_to_opset_of(*standard, context);
 }
 
 // Before anything is inferred: whatever reads constants would be inferred again, to the same, where they move.
@@ -202,7 +217,7 @@ rewrite::Changes run_passes(ir::Model& model, const OptimizeOptions& options, Fr
   ops::require_arity(model);
   ir::tell_names_apart(model);
   const std::vector<Pass> passes = chosen_passes(options);
-  Context context(model, options.target, sizes);
+  Context context(model, options.target, backend_of(options), sizes);
   settle_weights(context, options);
   settle_opset(context, options, passes);
   context.limit_growth(options.max_growth);
@@ -228,6 +243,17 @@ const ops::Target& target_of(OptimizeTarget target) {
   }
 }
 
+const ops::Target& backend_of(const OptimizeOptions& options) {
+  if (options.backend.empty()) return target_of(options.target);
+  const ops::Target* found = ops::find_target(options.backend);
+  if (found && options.target == OptimizeTarget::kPortable) return *found;
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = found ? fmt::format("the backend '{}' stands beside a target of its own", options.backend)
+                             : fmt::format("there is no backend '{}'", options.backend),
+               .where = "optimize",
+               .expected = fmt::format("the portable target, and one of {}", fmt::join(ops::target_names(), ", "))});
+}
+
 bool is_fusion(std::string_view pass) { return has(fuse_passes(), pass); }
 
 rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, FrozenSizes sizes) {
@@ -247,6 +273,14 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options, Froz
 }  // namespace thaw::optimizing
 
 namespace thaw {
+
+void set_target(const std::string& name, OptimizeOptions& options) {
+  options.target = name == "ort"        ? OptimizeTarget::kOrt
+                   : name == "directml" ? OptimizeTarget::kDirectml
+                                        : OptimizeTarget::kPortable;
+  options.backend = options.target != OptimizeTarget::kPortable || name == "portable" ? "" : name;
+  optimizing::backend_of(options);
+}
 
 std::vector<OptimizePass> optimize_passes() {
   std::vector<OptimizePass> passes;

@@ -22,8 +22,9 @@ rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options = {},
 // Whether a pass puts operators in the place of arithmetic, so that results round otherwise.
 bool is_fusion(std::string_view pass);
 
-// What a target takes, as data.
+// What a target takes, as data; that of the backend where one is named. Throws thaw::Error for a name that there is not.
 const ops::Target& target_of(OptimizeTarget target);
+const ops::Target& backend_of(const OptimizeOptions& options);
 
 // Nodes with those of subgraphs, and bytes of initializers.
 struct Weight {

@@ -78,7 +78,7 @@ std::span<const Simplification> kept_sizes();  // targets of Reshapes that keep 
 // imports of domains that nothing is of go. What has no equal is left, and `left` says why. Nothing happens for ONNX Runtime.
 int write_standard_operators(Context& context);
 
-// --- For DirectML, which runs no graphs inside a graph ---
+// --- For backends with a table, of which some run no graphs inside a graph ---
 
 // An If whose branches work element by element, and run whatever its condition is, becomes their nodes and a Where.
 int merge_branches(Context& context);
@@ -86,7 +86,7 @@ int merge_branches(Context& context);
 int map_rows_at_once(Context& context);
 // A Scan or Loop that adds what it reads to what it carries becomes CumSum and ReduceSum.
 int add_scans_at_once(Context& context);
-std::span<const Simplification> directml_forms();  // what DirectML has no kernel for, or a slow one
+std::span<const Simplification> backend_forms();  // what the backend has no kernel for, or a slow one
 
 // --- Fusions: what a target has an operator for, the same numbers up to rounding ---
 

@@ -56,7 +56,7 @@ class Walk {
     ir::Value* now = nullptr;
     try {
       const ops::Emit at = emitter_->before(&node);
-      now = one.rewrite(Site(node, facts_.result(), at, opset_, frozen_));
+      now = one.rewrite(Site(node, facts_.result(), at, opset_, frozen_, context_));
     } catch (const ops::CannotWrite&) {
       now = nullptr;
     }

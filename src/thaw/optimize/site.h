@@ -18,12 +18,15 @@ const ir::Node* producer_of(const ir::Value* value, std::string_view op);
 class Site {
  public:
   // Constants of `frozen` are not looked into: sizes were frozen in them, and are no numbers to compute with.
-  Site(ir::Node& node, const infer::Result& facts, const ops::Emit& at, int64_t opset, const Constants& frozen)
-      : node_(node), facts_(facts), at_(at), opset_(opset), frozen_(frozen) {}
+  Site(ir::Node& node, const infer::Result& facts, const ops::Emit& at, int64_t opset, const Constants& frozen,
+       const Context& context)
+      : node_(node), facts_(facts), at_(at), opset_(opset), frozen_(frozen), context_(context) {}
 
   const ir::Node& node() const { return node_; }
   const ops::Emit& at() const { return at_; }  // before the node
   int64_t opset() const { return opset_; }
+  const ops::Target& backend() const { return context_.backend; }  // what the result is for
+  bool has_kernel(std::string_view op) const { return context_.has_kernel(op); }
   ir::Value* input(int i) const { return node_.input(i); }
   ir::Value* output() const { return node_.output(0); }
   const ops::Fact& fact(const ir::Value* value) const { return facts_.fact(value); }
@@ -59,6 +62,7 @@ class Site {
   const ops::Emit& at_;
   int64_t opset_;
   const Constants& frozen_;
+  const Context& context_;
 };
 
 // Ranks known, and every dim the same for all sizes.

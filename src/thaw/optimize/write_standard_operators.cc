@@ -24,7 +24,7 @@ constexpr const char* kPass = "standard";
 class Lowering {
  public:
   explicit Lowering(Context& context)
-      : context_(context), target_(target_of(context.target)), opset_(context.model.opset("").value_or(0)) {}
+      : context_(context), target_(context.backend), opset_(context.model.opset("").value_or(0)) {}
 
   bool rewrite(ir::Node& node) {
     const ops::Operator* entry = ops::registry().find(node);

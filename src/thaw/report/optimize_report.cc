@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/ops/target/target.h"
 #include "thaw/optimize.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/html_page.h"
@@ -30,9 +31,10 @@ std::vector<report::NoteView> changes_by_kind(const OptimizeReport& report, bool
   return notes;
 }
 
-std::string_view title_of(OptimizeTarget target) {
-  if (target == OptimizeTarget::kDirectml) return "DirectML";
-  return target == OptimizeTarget::kOrt ? "ONNX Runtime" : "a portable runtime";
+std::string_view title_of(const OptimizeReport& report) {
+  if (const ops::Target* backend = ops::find_target(report.backend)) return backend->title;
+  if (report.target == OptimizeTarget::kDirectml) return "DirectML";
+  return report.target == OptimizeTarget::kOrt ? "ONNX Runtime" : "a portable runtime";
 }
 
 std::vector<report::NoteView> unsupported(const OptimizeReport& report) {
@@ -122,10 +124,10 @@ std::string to_text(const OptimizeReport& report, const TextOptions& how) {
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
   text += report::not_compared_text(report.not_compared);
   if (!report.unsupported.empty())
-    text += report::notes_text("unsupported by " + std::string(title_of(report.target)), unsupported(report), how.all,
-                               "--all");
-  else if (report.target == OptimizeTarget::kDirectml)
-    text += "DirectML supports every node\n";
+    text +=
+        report::notes_text("unsupported by " + std::string(title_of(report)), unsupported(report), how.all, "--all");
+  else if (report.target == OptimizeTarget::kDirectml || !report.backend.empty())
+    text += fmt::format("{} supports every node\n", title_of(report));
   text += report::load_check_text(report.load_check);
   if (!report.files.empty()) return text + report::written_text(report.files);
   if (report.accepted()) return text + "dry run; nothing was written\n";
@@ -144,7 +146,7 @@ std::string to_html(const OptimizeReport& report) {
   report::add_notes(page, "Changed", changes_by_kind(report, false));
   report::add_notes(page, "Not fused", report::reasons(report.missed));
   report::add_notes(page, "Skipped passes", left_out(report));
-  report::add_notes(page, "Unsupported by " + std::string(title_of(report.target)), unsupported(report));
+  report::add_notes(page, "Unsupported by " + std::string(title_of(report)), unsupported(report));
   report::add_checked(page, report.checks, report.not_compared);
   return page.finish();
 }

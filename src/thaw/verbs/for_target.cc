@@ -8,7 +8,7 @@ namespace thaw::verbs {
 
 std::vector<Finding> findings_of_target(const ir::Model& result, std::string_view target) {
   CheckOptions options;
-  options.only = {"THAW030", "THAW031", "THAW032", "THAW033", "THAW034", "THAW035"};
+  options.only = {"THAW03"};
   options.target = target;
   return checking::check(result, options).findings;
 }

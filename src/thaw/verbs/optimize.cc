@@ -36,10 +36,10 @@ bool may_be_unsupported(const ir::Graph& graph, const ops::Target& target, int64
 }
 
 // What `check --target` finds.
-std::vector<Finding> unsupported_by(OptimizeTarget target, const ir::Model& model) {
-  const ops::Target& taken = optimizing::target_of(target);
-  if (target != OptimizeTarget::kDirectml && !may_be_unsupported(*model.graph, taken, model.opset("").value_or(1)))
-    return {};
+std::vector<Finding> unsupported_by(const OptimizeOptions& options, const ir::Model& model) {
+  const ops::Target& taken = optimizing::backend_of(options);
+  const ops::TargetDomain* standard = taken.domain("");
+  if (standard->kernels.empty() && !may_be_unsupported(*model.graph, taken, model.opset("").value_or(1))) return {};
   return verbs::findings_of_target(model, taken.name);
 }
 
@@ -164,7 +164,11 @@ OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Outp
   OptimizeOptions how = options;
   how.feeds = verbs::with_files(options.feeds, original);
   const optimizing::Weight before = optimizing::weigh(*original.graph);
-  OptimizeReport report{.model = original.path.string(), .target = options.target, .is_checked = options.check};
+  optimizing::backend_of(options);  // before anything is done
+  OptimizeReport report{.model = original.path.string(),
+                        .target = options.target,
+                        .backend = options.backend,
+                        .is_checked = options.check};
   if (options.count_moved) report.moved_before = infer::bytes_moved(original);
   Attempt made = attempt_without_failing(original, how, report);
   if (!confirm::all_agree(made.check.runs)) {
@@ -191,7 +195,7 @@ OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Outp
   report.weight_bytes_before = before.bytes;
   report.weight_bytes_after = after.bytes;
   if (options.count_moved) report.moved_after = infer::bytes_moved(optimized);
-  report.unsupported = unsupported_by(options.target, optimized);
+  report.unsupported = unsupported_by(options, optimized);
   if (!report.accepted()) return report;
   verbs::publish(
       optimized, output,

@@ -1,23 +1,40 @@
-// Forms that DirectML runs well: operators that it has kernels for, positions without Shape -> Range, which goes through the
-// CPU, and convolutions over two axes, which its kernels are made for.
+// Forms that a backend with a table runs: operators that it has kernels for. Where its device waits for shapes, as DirectML's does,
+// positions without Shape -> Range, which goes through the CPU, and convolutions over two axes, which its kernels are made for.
 #include <algorithm>
 #include <optional>
 #include <unordered_set>
 #include <vector>
 
-#include "thaw/optimize/directml_opset.h"
 #include "thaw/optimize/passes.h"
 
 namespace thaw::optimizing {
 namespace {
 
-// What DirectML has no kernel for, in the older operators that it stands for.
+// What is written in a node's place, where the backend has a kernel for each node that makes it of what the node read; else null, as
+// more nodes would go without one.
+ir::Value* only_with_kernels(const Site& s, ir::Value* made) {
+  if (!made) return nullptr;
+  std::unordered_set<const ir::Value*> seen{made};
+  std::vector<const ir::Value*> open{made};
+  for (const ir::Value* input : s.node().inputs()) seen.insert(input);
+  while (!open.empty()) {
+    const ir::Node* node = open.back()->producer();
+    open.pop_back();
+    if (!node || node->constant()) continue;
+    if (node->domain().empty() && !s.has_kernel(node->op_type())) return nullptr;
+    for (const ir::Value* input : node->inputs())
+      if (input && seen.insert(input).second) open.push_back(input);
+  }
+  return made;
+}
+
+// What the backend has no kernel for, in the older operators that it stands for.
 ir::Value* in_older_operators(const Site& s) {
-  return ops::find_kernel(directml_operators(), s.node().op_type(), s.opset()) ? nullptr : s.in_older_operators();
+  return s.has_kernel(s.node().op_type()) ? nullptr : only_with_kernels(s, s.in_older_operators());
 }
 
 ir::Value* expanded(const Site& s) {
-  if (ops::find_kernel(directml_operators(), s.node().op_type(), s.opset()) || s.out().rank() < 1) return nullptr;
+  if (s.has_kernel(s.node().op_type()) || !s.has_kernel("Expand") || s.out().rank() < 1) return nullptr;
   const ir::Attribute* given = s.node().attribute("value");
   if (!given) return s.at().emit("Expand", {s.at().floats({1}, {0}), s.input(0)});
   const auto* tensor = given->as<std::shared_ptr<ir::Tensor>>();
@@ -42,6 +59,7 @@ void add_axis(ops::Attributes& attributes, const ir::Node& node, std::string_vie
 }
 
 ir::Value* over_two_axes(const Site& s) {
+  if (!s.backend().shapes_on_host) return nullptr;
   if (s.in(0).rank() != 3 || s.in(1).rank() != 3) return nullptr;
   const ops::Emit& at = s.at();
   ops::Attributes attributes;
@@ -183,6 +201,7 @@ ir::Value* begun(const Site& s, const Counter& counter, ir::Value* positions) {
 // A Range in steps of one, as a cumulative sum of ones, and where it begins: counted, not computed from sizes, for a
 // device that computes shapes on its host. Null where no tensor is known to be as long, or none of the graph's own.
 ir::Value* count_positions(const Site& s) {
+  if (!s.backend().shapes_on_host) return nullptr;
   const ir::DataType type = s.out().dtype;
   if (s.node().graph()->parent() != nullptr || s.out().rank() != 1 || s.out().dim(0).is_constant()) return nullptr;
   if (type != ir::DataType::kInt64 && type != ir::DataType::kInt32) return nullptr;
@@ -194,7 +213,7 @@ ir::Value* count_positions(const Site& s) {
   return type == ir::DataType::kInt64 ? positions : s.at().cast(positions, type);
 }
 
-const Simplification kDirectmlForms[] = {
+const Simplification kBackendForms[] = {
     {"write in older operators",
      {"Attention", "Gelu", "GroupNormalization", "HardSwish", "Mish", "RMSNormalization", "RotaryEmbedding", "Swish"},
      in_older_operators},
@@ -205,6 +224,6 @@ const Simplification kDirectmlForms[] = {
 
 }  // namespace
 
-std::span<const Simplification> directml_forms() { return kDirectmlForms; }
+std::span<const Simplification> backend_forms() { return kBackendForms; }
 
 }  // namespace thaw::optimizing

@@ -1,4 +1,4 @@
-#include "thaw/optimize/directml_opset.h"
+#include "thaw/optimize/backend_opset.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "thaw/core/error.h"
-#include "thaw/ir/graph/schema.h"
 #include "thaw/rewrite/change_opset.h"
 
 namespace thaw::optimizing {
@@ -21,21 +20,19 @@ void count_operators(const ir::Graph& graph, Counts& counts) {
   }
 }
 
-// What an opset lacks is written in operators that it has.
+// What an opset lacks counts as well: it is written in operators that it has, which may have no kernel either, and where they have, that
+// is done at a newer opset too.
 int num_without_kernel(const Counts& counts, int64_t opset, const ops::TargetDomain& taken) {
   int found = 0;
   for (const auto& [op, count] : counts)
-    if (ir::find_schema("", std::string(op), opset) && !ops::find_kernel(taken, op, opset)) found += count;
+    if (!ops::find_kernel(taken, op, opset)) found += count;
   return found;
 }
 
 }  // namespace
 
-const ops::TargetDomain& directml_operators() { return *ops::find_target("directml")->domain(""); }
-
-void change_to_directml_opset(rewrite::PassContext& context) {
+void change_to_opset_of(const ops::TargetDomain& taken, rewrite::PassContext& context) {
   const ir::Model& model = context.model;
-  const ops::TargetDomain& taken = directml_operators();
   const int64_t now = model.opset("").value_or(0), newest = std::min(now, taken.newest);
   Counts counts;
   count_operators(*model.graph, counts);
