@@ -1,6 +1,7 @@
 #include "thaw/check/islands.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <set>
 
@@ -47,11 +48,17 @@ std::vector<bool> groups_in_cycles(const std::set<std::pair<size_t, size_t>>& ed
   return remains;
 }
 
-// How often a path to each node changes sides, at most.
+// A number for each node that no edge lowers, and that each change of sides raises: as high as what follows allows, so that what waits
+// for nothing, such as a weight that is dequantized, goes with what reads it.
 std::vector<size_t> changes_before(const std::vector<Side>& sides, const Edges& sorted) {
-  std::vector<size_t> changes(sides.size(), 0);
-  for (const auto& [from, to] : sorted)
-    changes[to] = std::max(changes[to], changes[from] + (sides[from] == sides[to] ? 0 : 1));
+  const auto step = [&](size_t from, size_t to) { return sides[from] == sides[to] ? size_t{0} : size_t{1}; };
+  std::vector<size_t> least(sides.size(), 0), changes(sides.size(), SIZE_MAX);
+  for (const auto& [from, to] : sorted) least[to] = std::max(least[to], least[from] + step(from, to));
+  for (size_t node = sides.size(), edge = sorted.size(); node-- > 0;) {
+    for (; edge > 0 && sorted[edge - 1].first == node; --edge)
+      changes[node] = std::min(changes[node], changes[sorted[edge - 1].second] - step(node, sorted[edge - 1].second));
+    if (changes[node] == SIZE_MAX) changes[node] = least[node];
+  }
   return changes;
 }
 

@@ -27,6 +27,11 @@ TEST(Islands, ABranchWithoutCyclesIsNotCut) {
   EXPECT_EQ(count_islands({E, T, T, T}, {{0, 1}, {2, 3}, {1, 3}}), 1u);
 }
 
+// 0 -> 1 -> 3 and 0 -> 3, and a weight 2 that 3 reads: it runs with 3.
+TEST(Islands, WhatWaitsForNothingGoesWithWhatReadsIt) {
+  EXPECT_EQ(count_islands({T, E, T, T}, {{0, 1}, {1, 3}, {0, 3}, {2, 3}}), 2u);
+}
+
 // Against a graph's definition: no more parts than nodes, no fewer than what is connected; and one more side change never joins.
 RC_GTEST_PROP(Islands, AreBetweenConnectedPartsAndNodes, ()) {
   const size_t count = *rc::gen::inRange<size_t>(1, 9);
