@@ -282,6 +282,7 @@ void bind_verbs(nb::module_& m) {
   m.def("rules", &rules);
   m.def("targets", &target_names);
   m.def("set_target", &set_target);
+  m.def("profiles_json", [](const std::vector<ShapeProfile>& profiles) { return to_json(std::span(profiles)); });
   def_on_copy(m, "fix", &fix);
   m.def(
       "fix_with_reference",

@@ -31,7 +31,7 @@ from onnx_thaw._errors import (
 )
 from onnx_thaw._models import ModelLike, load
 from onnx_thaw._precision import convert, merge_reports, plan, sensitivity
-from onnx_thaw._reading import Inspection, check, diff, inspect, prove, rules, targets
+from onnx_thaw._reading import Inspection, check, diff, inspect, profiles_json, prove, rules, targets
 from onnx_thaw._running import generate, inputs, run, verify
 from onnx_thaw._session import Session
 from onnx_thaw._tables import to_pandas
@@ -110,6 +110,7 @@ __all__ = [
     "pin",
     "pin_each",
     "plan",
+    "profiles_json",
     "progress",
     "prove",
     "rules",

@@ -209,3 +209,12 @@ def targets() -> list[str]:
         True
     """
     return _thaw.targets()
+
+
+def profiles_json(profiles: Iterable[_thaw.ShapeProfile]) -> str:
+    """What `thaw check --profiles` writes: profiles by input, as arguments of trtexec, and as options of ONNX Runtime's provider.
+
+    Args:
+        profiles: Those of `check` with `opt`.
+    """
+    return _thaw.profiles_json(list(profiles))

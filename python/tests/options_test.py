@@ -44,7 +44,8 @@ OTHERWISE = {"output": {"path", "folder"}, "input": {"inputs"}, "for": {"preset"
              "no-upright": {"upright"}, "no-weights": {"weights"}, "no-infer": {"infer"}, "no-check": {"check"},
              "no-optimize": {"optimize"}}
 OTHERWISE_OF = {("inspect", "annotate"): {"external"},  # a function of its own, which has the options of what is written
-                ("batch", "inputs"): {"only"}}
+                ("batch", "inputs"): {"only"},
+                ("check", "profiles"): {"opt"}}  # the report has them, and `profiles_json` makes the file of them
 
 
 def help_of(*verb):

@@ -200,5 +200,6 @@ def test_targets_and_profiles(save):
     report = thaw.check(path, target="tensorrt", sizes="n=1..8", opt="n=4")
     (profile,) = report.profiles
     assert (profile.input, profile.least, profile.opt, profile.largest) == ("x", [1, 4], [4, 4], [8, 4])
+    assert json.loads(thaw.profiles_json(report.profiles))["provider_options"]["trt_profile_opt_shapes"] == "x:4x4"
     with pytest.raises(thaw.InvalidArgument):
         thaw.optimize(path, target="cude")
