@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/dim/text/text.h"
 
 namespace thaw::checking {
 namespace {
