@@ -43,7 +43,7 @@ enum class Fit : uint8_t {
 struct ImageModelOptions {
   std::filesystem::path model;  // its input gives what is not given here: layout, element type, fixed sizes
   std::string input;            // name; empty: the only input with four axes
-  std::optional<Fit> fit;       // nullopt: kStretch for a model with fixed height and width, else kKeep
+  std::optional<Fit> fit;       // nullopt: kStretch where a size is given or the model has one, else kKeep
   ImageSize size;
   std::optional<double> scale;        // nullopt: 1/255 for floating-point inputs, 1 for integers
   std::vector<double> mean, std;      // one value, or one for each channel; empty: 0 and 1

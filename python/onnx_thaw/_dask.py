@@ -5,6 +5,7 @@ at once when the call does, and what crashes it leaves the worker alone.
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import queue
@@ -298,6 +299,9 @@ def sensitivity(client: Client, measure: Callable[..., _thaw.SensitivityReport],
         files = _files_of(path.absolute(), data.absolute())
         sights = _sights(client, files, of_shards)
         if not all(each.writes_folder for each in sights):
+            if of_shards is not None:
+                with contextlib.suppress(OSError):
+                    of_shards.rmdir()  # where nothing is in it, nothing is left
             if resume:
                 raise InvalidArgument(f"not every worker can write to '{of_shards}', from which the call would go on; "
                                       "name a folder that all workers see")

@@ -56,14 +56,15 @@ def _report_of(given: Shard, progress: Callable[[int, int], None]) -> str:
 
 def main() -> None:
     """Measures the shard that stdin names."""
-    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what anything prints is no answer
-    with os.fdopen(os.dup(0), "rb", buffering=0) as asked:
+    with os.fdopen(os.dup(0), "rb") as asked:  # buffered: one read of a pipe gives 64 KiB at most
         given = pickle.load(asked)
     threading.Thread(target=_end_with_stdin, daemon=True).start()
 
     def say(kind: str, what: object) -> None:
         answers.write(pickle.dumps((kind, what)))
+        answers.flush()
 
     try:
         say("report", _report_of(given, lambda done, total: say("progress", (done, total))))

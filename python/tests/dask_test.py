@@ -1,5 +1,6 @@
 """Sensitivity on a Dask cluster: the report of one process, whatever happens to the workers."""
 import contextlib
+import functools
 import os
 import pickle
 import re
@@ -15,6 +16,7 @@ import pytest
 
 import onnx_thaw as thaw
 from conftest import SOURCE, mlp, numbers
+from onnx_thaw import _shard
 
 distributed = pytest.importorskip("distributed")
 WIDTH = 64
@@ -255,3 +257,14 @@ def test_errors_pass_between_processes():
             error.code, error.what, error.where, error.next_step = "c", "what", "where", "next"
             again = pickle.loads(pickle.dumps(error))
             assert type(again) is kind and str(again) == "what" and vars(again) == vars(error)
+
+
+def test_a_shard_of_several_mebibytes_is_read_whole(tmp_path):
+    """Larger than what one read of a pipe gives."""
+    measure = functools.partial(thaw.sensitivity, keep=["x" * (5 << 20)])
+    asked = pickle.dumps(_shard.Shard(measure, tmp_path / "none.onnx", tmp_path / "none.npz", None, (1, 1), 1, 0))
+    with subprocess.Popen([sys.executable, "-m", "onnx_thaw._shard"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        run.stdin.write(asked)
+        run.stdin.flush()
+        kind, error = pickle.load(run.stdout)
+    assert kind == "error" and "none.onnx" in str(error)

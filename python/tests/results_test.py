@@ -170,6 +170,12 @@ def test_words_of_inputs(tmp_path):
     plain = thaw.inputs(tmp_path / "p.png", model=net).arrays["x"]
     assert plain.shape == (1, 3, 6, 8)
     np.testing.assert_array_equal(thaw.inputs(tmp_path / "p.png", model=net, channels="bgr").arrays["x"], plain[:, ::-1])
+    assert thaw.inputs(tmp_path / "p.png", model=net, size=(4, 3)).arrays["x"].shape == (1, 3, 3, 4)
+    fixed = tmp_path / "fixed.onnx"
+    fixed.write_bytes(model("g (float[1, 3, 5, 7] x) => (float[1, 3, 5, 7] y) { y = Identity(x) }").SerializeToString())
+    assert thaw.inputs(tmp_path / "p.png", model=fixed).arrays["x"].shape == (1, 3, 5, 7)
+    with pytest.raises(thaw.InvalidArgument, match="wide"):
+        thaw.inputs(tmp_path / "p.png", model=fixed, size=(4, 5))
     boxed = thaw.inputs(tmp_path / "p.png", model=net, fit="letterbox", size=(8, 8), border=255, place="corner").arrays["x"]
     np.testing.assert_array_equal(boxed[:, :, :6], plain)
     assert (boxed[:, :, 6:] == 1).all()

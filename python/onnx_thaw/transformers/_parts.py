@@ -30,7 +30,7 @@ class NotComparable(Exception):
 
 
 def reference_of(model: Any) -> Any:
-    """The module in float32: itself, or, where it has fewer bits and memory allows, what its config and weights make in float32.
+    """The module in float32 on the CPU: itself, or, where it is neither and memory allows, what its config and weights make there.
 
     That is no copy: `model.to(torch.bfloat16)` also rounds tables that are not saved, such as rotary frequencies.
 
@@ -39,15 +39,17 @@ def reference_of(model: Any) -> Any:
     """
     import torch
     kinds = {each.dtype for each in model.parameters() if each.is_floating_point()}
-    if kinds <= {torch.float32}:
+    devices = {each.device.type for each in model.parameters()}
+    if kinds <= {torch.float32} and devices <= {"cpu"}:
         return model
     size = 4 * sum(each.numel() for each in model.parameters())
     if size > free_bytes() // 3:
-        raise NotComparable(f"the module is {', '.join(sorted(str(kind).removeprefix('torch.') for kind in kinds))}, and takes "
-                            f"{size / 1e9:.1f} GB in float32")
+        raise NotComparable(f"the module is {', '.join(sorted(str(kind).removeprefix('torch.') for kind in kinds))} on "
+                            f"{', '.join(sorted(devices))}, and takes {size / 1e9:.1f} GB in float32 on the CPU")
     config = copy.deepcopy(model.config)
     config.dtype = torch.float32
-    made = type(model)(config).float()
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):  # the caller's generator goes on as if nothing was drawn
+        made = type(model)(config).float()
     made.load_state_dict(model.state_dict())
     return made.eval()
 

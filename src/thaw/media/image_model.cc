@@ -88,9 +88,10 @@ Fitting fitting_of(const ImageInput& input, const InputsOptions& options) {
                   .border = static_cast<uint8_t>(std::clamp(how.border, 0, 255)),
                   .is_centered = how.is_centered};
   const bool is_fixed = input.width && input.height;
-  fitting.fit = how.fit.value_or(is_fixed ? Fit::kStretch : Fit::kKeep);
+  const bool is_sized = how.size.width != 0 || how.size.height != 0;
+  fitting.fit = how.fit.value_or(is_sized || is_fixed ? Fit::kStretch : Fit::kKeep);
   fitting.size = how.size;
-  if (!how.fit && is_fixed) fitting.size = {.width = *input.width, .height = *input.height};
+  if (!how.fit && !is_sized && is_fixed) fitting.size = {.width = *input.width, .height = *input.height};
   return fitting;
 }
 

@@ -142,6 +142,7 @@ void WorkerSession::drop_shared() {
 }
 
 void WorkerSession::share(const ir::Model& model) {
+  drop_shared();  // of a load that failed half-way
   const std::vector<const ir::Tensor*> apart = tensors_apart(model);
   for (const ir::Tensor* tensor : apart)
     request_.weights.push_back({tensor->name, tensor->data_type, tensor->dims, tensor->bytes(), {}});
