@@ -292,6 +292,7 @@ def sensitivity(client: Client, measure: Callable[..., _thaw.SensitivityReport],
         raise InvalidArgument("there is nothing to resume from without a folder; name that of the call that was stopped")
     name = f"onnx_thaw-{uuid.uuid4().hex}"
     of_shards = None if folder is None else folder.absolute().with_name(folder.absolute().name + ".shards")
+    was_there = of_shards is not None and of_shards.exists()
     if of_shards is not None:
         of_shards.mkdir(parents=True, exist_ok=True)
     named = str(load(model).path)
@@ -299,7 +300,7 @@ def sensitivity(client: Client, measure: Callable[..., _thaw.SensitivityReport],
         files = _files_of(path.absolute(), data.absolute())
         sights = _sights(client, files, of_shards)
         if not all(each.writes_folder for each in sights):
-            if of_shards is not None:
+            if of_shards is not None and not was_there:
                 with contextlib.suppress(OSError):
                     of_shards.rmdir()  # where nothing is in it, nothing is left
             if resume:

@@ -61,10 +61,24 @@ def test_parts_are_compared_with_the_module_also_with_a_cache(name, parts):
     assert any(port.name == "past_key_values.0.key" for port in result.model.inputs)
 
 
+def test_a_tower_that_fails_is_not_compared(monkeypatch):
+    model = family("qwen2_5_vl")
+
+    def fail(*_):
+        raise RuntimeError("no such kernel")
+
+    monkeypatch.setattr(type(model), "get_image_features", fail)
+    result = build(model, part="vision")
+    assert result.accepted and result.exporters["build"] == "accepted, not compared"
+    assert result.not_compared[0].startswith("vision: the module fails at grid_thw=") and "no such kernel" in result.not_compared[0]
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_weights_of_fewer_bits(dtype, tmp_path):
     model = family("qwen2").to(dtype)  # its head is the embedding
+    drawn = torch.get_rng_state()
     result = build(model)
+    assert torch.equal(torch.get_rng_state(), drawn) and not model.training
     assert result.accepted and result.comparisons["text"], result
     assert all(each.agrees for each in result.comparisons["text"]) and next(model.parameters()).dtype == dtype
     model.save_pretrained(tmp_path / "saved")

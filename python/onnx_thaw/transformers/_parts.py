@@ -1,6 +1,7 @@
 """Built parts beside the module that they are of: text with and without a cache, vision towers, audio encoders."""
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import itertools
@@ -27,6 +28,15 @@ _CHUNK = 100  # frames that the module takes whole
 
 class NotComparable(Exception):
     """Why a part is not compared."""
+
+
+@contextlib.contextmanager
+def _module_at(where: str) -> Iterator[None]:
+    """Errors of the module are why it is not compared."""
+    try:
+        yield
+    except (RuntimeError, ValueError, IndexError, TypeError) as error:
+        raise NotComparable(f"the module fails at {where}: {type(error).__name__}: {str(error)[:160]}") from error
 
 
 def reference_of(model: Any) -> Any:
@@ -119,10 +129,8 @@ def _of_text(reference: Any, part: _Part) -> Iterator[Comparison]:
         for row in range(1, batch) if isinstance(pad, int) else ():  # padding at the right and at the left
             mask[row, slice(-(seq // 3), None) if row % 2 else slice(0, seq // 3)] = 0
         ids = torch.where(mask == 1, tokens[torch.randint(0, len(tokens), (batch, seq))], pad or 0)
-        try:
+        with _module_at(text_of(point)):
             steps = list(_steps(module, part, ids, mask))
-        except (RuntimeError, ValueError, IndexError) as error:
-            raise NotComparable(f"the module fails at {text_of(point)}: {type(error).__name__}: {str(error)[:160]}") from error
         yield part.beside(point, steps)
 
 
@@ -186,7 +194,7 @@ def _of_vision(reference: Any, part: _Part) -> Iterator[Comparison]:
     for grids in _GRIDS:
         grid = torch.tensor([(frames, rows * merge, columns * merge) for frames, rows, columns in grids])
         pixels = torch.randn(int(grid.prod(1).sum()), width)
-        with torch.no_grad():
+        with torch.no_grad(), _module_at(f"grid_thw={grid.tolist()}"):
             made = reference.get_image_features(pixels, grid)
         outputs = {"vision_features": _joined(made.pooler_output)}
         outputs.update({f"deepstack_features_{i}": _joined(each) for i, each in enumerate(getattr(made, "deepstack_features", None) or [])})
@@ -200,7 +208,7 @@ def _of_audio(reference: Any, part: _Part) -> Iterator[Comparison]:
         longest = -(-max(clips) // _CHUNK) * _CHUNK
         mask = (torch.arange(longest) < torch.tensor(clips)[:, None]).long()
         features = torch.randn(len(clips), bins, longest)
-        with torch.no_grad():
+        with torch.no_grad(), _module_at(f"frames={list(clips)}"):
             made = reference.get_audio_features(features, mask)
         yield part.beside({"batch": len(clips), "frames": longest}, [_Step({"input_features": features, "input_features_mask": mask},
                                                                           {"audio_features": _joined(made.pooler_output)})])
