@@ -211,6 +211,7 @@ def targets() -> list[str]:
     return _thaw.targets()
 
 
+@verb
 def profiles_json(profiles: Iterable[_thaw.ShapeProfile]) -> str:
     """What `thaw check --profiles` writes: profiles by input, as arguments of trtexec, and as options of ONNX Runtime's provider.
 
