@@ -201,6 +201,7 @@ def rules() -> list[_thaw.RuleInfo]:
     return _thaw.rules()
 
 
+@verb
 def targets() -> list[str]:
     """The names that `check` takes as targets.
 
