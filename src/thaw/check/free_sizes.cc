@@ -1,30 +1,17 @@
 // THAW039: sizes that inputs leave free, on a target that takes fixed ones, wants a range of each, or is faster with fixed ones.
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "thaw/check/rule.h"
 #include "thaw/check/target_view.h"
+#include "thaw/core/listed_set.h"
 #include "thaw/dim/text/text.h"
 
 namespace thaw::checking {
 namespace {
 
-// The sizes of an input that are free, by name, each once and in order.
-std::vector<std::string> free_sizes(const std::optional<ops::Shape>& shape) {
-  std::vector<std::string> names;
-  if (!shape) return names;
-  for (const dim::Dim size : *shape) {
-    if (size.is_constant()) continue;
-    std::string name = dim::to_string(size);
-    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-  }
-  return names;
-}
-
 // "batch=…,height=…".
-std::string each_with(const std::vector<std::string>& names, std::string_view value) {
+std::string each_with(const ListedSet<std::string>& names, std::string_view value) {
   std::string text;
   for (const std::string& name : names) text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, value);
   return text;
@@ -37,14 +24,18 @@ void look_for_free_sizes(Evidence& evidence, Findings& findings) {
   if (!view || view->target().free_sizes == ops::FreeSizes::kTaken) return;
   const ops::Target& target = view->target();
   if (target.free_sizes == ops::FreeSizes::kProfiled && evidence.has_profiles()) return;
-  std::vector<std::string> names, inputs;
+  ListedSet<std::string> names;
+  std::vector<std::string> inputs;
   for (const ir::Value* input : evidence.model().graph->inputs()) {
-    if (view->is_constant(*input)) continue;
-    const std::vector<std::string> free = free_sizes(view->shape(*input));
-    if (free.empty()) continue;
-    inputs.push_back(fmt::format("'{}'", input->name()));
-    for (const std::string& name : free)
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    const auto& shape = view->shape(*input);
+    if (view->is_constant(*input) || !shape) continue;
+    bool is_free = false;
+    for (const dim::Dim size : *shape) {
+      if (size.is_constant()) continue;
+      names.insert(dim::to_string(size));
+      is_free = true;
+    }
+    if (is_free) inputs.push_back(fmt::format("'{}'", input->name()));
   }
   if (names.empty()) return;
   const std::string which = fmt::format("free sizes {} of {}", fmt::join(names, ", "), fmt::join(inputs, ", "));

@@ -2,26 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <set>
+
+#include "thaw/core/disjoint_sets.h"
 
 namespace thaw::checking {
 namespace {
 
 using Edges = std::vector<std::pair<size_t, size_t>>;
-
-class Groups {
- public:
-  explicit Groups(size_t count) : parents_(count) { std::iota(parents_.begin(), parents_.end(), size_t{0}); }
-  size_t of(size_t node) {
-    while (parents_[node] != node) node = parents_[node] = parents_[parents_[node]];
-    return node;
-  }
-  void join(size_t a, size_t b) { parents_[of(b)] = of(a); }
-
- private:
-  std::vector<size_t> parents_;
-};
 
 // The groups that lie on a cycle of groups, or between two: those that remain where groups without predecessors are taken away, one
 // after the other, and then those without successors.
@@ -69,26 +57,27 @@ size_t count_islands(const std::vector<Side>& sides, const Edges& edges) {
   const auto is_inside = [&](const std::pair<size_t, size_t>& edge) {
     return sides[edge.first] == Side::kTarget && sides[edge.second] == Side::kTarget;
   };
-  Groups connected(count);
+  DisjointSets connected(count);
   for (const auto& edge : edges)
     if (is_inside(edge)) connected.join(edge.first, edge.second);
   std::set<std::pair<size_t, size_t>> between;
   for (const auto& [from, to] : edges)
-    if (connected.of(from) != connected.of(to)) between.emplace(connected.of(from), connected.of(to));
+    if (connected.first_of(from) != connected.first_of(to))
+      between.emplace(connected.first_of(from), connected.first_of(to));
   const std::vector<bool> is_cut = groups_in_cycles(between, count);
   // What is left and entered again is cut where paths change sides: within one number of changes none can come back.
   Edges sorted = edges;
   std::ranges::sort(sorted);
   const std::vector<size_t> changes = changes_before(sides, sorted);
-  Groups islands(count);
+  DisjointSets islands(count);
   for (const auto& edge : edges) {
     if (!is_inside(edge)) continue;
-    if (is_cut[connected.of(edge.first)] && changes[edge.first] != changes[edge.second]) continue;
+    if (is_cut[connected.first_of(edge.first)] && changes[edge.first] != changes[edge.second]) continue;
     islands.join(edge.first, edge.second);
   }
   std::set<size_t> found;
   for (size_t i = 0; i < count; ++i)
-    if (sides[i] == Side::kTarget) found.insert(islands.of(i));
+    if (sides[i] == Side::kTarget) found.insert(islands.first_of(i));
   return found.size();
 }
 

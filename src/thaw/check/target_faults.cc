@@ -8,6 +8,11 @@
 
 namespace thaw::checking {
 
+std::string what_is_said(Support support, std::string_view title, std::string_view why) {
+  return support == Support::kUnknown ? fmt::format("whether {} takes it is not known, {}", title, why)
+                                      : fmt::format("{} takes it in part, {}", title, why);
+}
+
 TargetFaults find_target_faults(const TargetView& view, const TargetNode& at) {
   TargetFaults faults;
   const ops::Target& target = view.target();

@@ -27,6 +27,11 @@ using TargetFaults = std::vector<TargetFault>;
 inline constexpr std::string_view kOperatorRule = "THAW030", kTypeRule = "THAW032", kControlFlowRule = "THAW033",
                                   kLimitRule = "THAW036", kPartRule = "THAW037", kUnknownRule = "THAW038";
 
+// The rule that reports how far a kernel is known to take a node.
+constexpr std::string_view rule_of(Support support) { return support == Support::kUnknown ? kUnknownRule : kPartRule; }
+// "whether TITLE takes it is not known, WHY".
+std::string what_is_said(Support support, std::string_view title, std::string_view why);
+
 // A function a file. Each adds what it finds of a node that the target has to take.
 void find_operator_faults(const TargetView& view, const TargetNode& at, TargetFaults& faults);  // target_operators.cc
 // What the operator's kernel says; nothing where there is no kernel.

@@ -55,14 +55,10 @@ class LimitLook {
                        .tensor = value ? value->name() : std::string()});
   }
   void say(Support support, std::string_view why) {
-    const bool is_unknown = support == Support::kUnknown;
-    faults_.push_back({.rule = is_unknown ? kUnknownRule : kPartRule,
+    faults_.push_back({.rule = rule_of(support),
                        .support = support,
                        .key = fmt::format("{}@{} {}", ir::operator_name(node()), at_.opset, why),
-                       .message = fmt::format("{}: {}, {}", name_of(node()),
-                                              is_unknown ? fmt::format("whether {} takes it is not known", title())
-                                                         : fmt::format("{} takes it in part", title()),
-                                              why)});
+                       .message = fmt::format("{}: {}", name_of(node()), what_is_said(support, title(), why))});
   }
 
   const ir::Value* input(size_t number) const { return node().input(static_cast<int>(number)); }

@@ -137,10 +137,7 @@ std::optional<Refusal> refuse(const TargetNode& at, const ops::Target& target) {
 void find_operator_faults(const TargetView& view, const TargetNode& at, TargetFaults& faults) {
   auto refusal = refuse(at, view.target());
   if (!refusal) return;
-  const std::string_view rule = refusal->support == Support::kUnknown   ? kUnknownRule
-                                : refusal->support == Support::kPartial ? kPartRule
-                                                                        : kOperatorRule;
-  faults.push_back({.rule = rule,
+  faults.push_back({.rule = refusal->support == Support::kUnsupported ? kOperatorRule : rule_of(refusal->support),
                     .support = refusal->support,
                     .key = fmt::format("{}@{}", ir::operator_name(*at.node), at.opset),
                     .message = std::move(refusal->message),

@@ -115,17 +115,12 @@ class TypeLook {
 
   void say(const Operand& operand, ops::ValueType type, const ops::TypeConstraint& under) {
     const std::string text = ops::to_string(type);
-    const bool is_unknown = under.support == Support::kUnknown;
-    const std::string_view title = view_.target().title;
-    faults_.push_back(
-        {.rule = is_unknown ? kUnknownRule : kPartRule,
-         .support = under.support,
-         .key = key_of(operand, text),
-         .message = fmt::format("{} has {} in '{}'; {}, {}", name_of(*at_.node), text, operand.value->name(),
-                                is_unknown ? fmt::format("whether {} takes it is not known", title)
-                                           : fmt::format("{} takes it in part", title),
-                                under.why),
-         .tensor = operand.value->name()});
+    faults_.push_back({.rule = rule_of(under.support),
+                       .support = under.support,
+                       .key = key_of(operand, text),
+                       .message = fmt::format("{} has {} in '{}'; {}", name_of(*at_.node), text, operand.value->name(),
+                                              what_is_said(under.support, view_.target().title, under.why)),
+                       .tensor = operand.value->name()});
   }
 
   void refuse(const Operand& operand, ops::ValueType type, const Said& said) {

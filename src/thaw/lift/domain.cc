@@ -11,6 +11,7 @@
 #include "thaw/dim/expr/expr.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/contradictions.h"
+#include "thaw/lift/solve/floors.h"
 #include "thaw/lift/steady_sizes.h"
 #include "thaw/lift/unseen_sizes.h"
 
@@ -24,12 +25,6 @@ int64_t common_step(std::span<const int64_t> at) {
   int64_t step = 0;
   for (const int64_t value : at) step = std::gcd(step, value - at.front());
   return step;
-}
-
-int64_t common_divisor(std::span<const int64_t> at) {
-  int64_t divisor = 0;
-  for (const int64_t value : at) divisor = std::gcd(divisor, value);
-  return divisor;
 }
 
 int64_t remainder_of(int64_t value, int64_t modulus) { return ((value % modulus) + modulus) % modulus; }
@@ -47,12 +42,7 @@ void add_congruence(Domain& domain, Dim size, int64_t modulus, int64_t value) {
 }
 
 void collect_floors(Dim size, Floors& out) {
-  if (!size.is_symbolic()) return;
-  for (const dim::Term& term : size.expr()->terms)
-    for (const dim::Factor& factor : term.monomial->factors) {
-      for (const Dim operand : factor.atom->operands) collect_floors(operand, out);
-      if (factor.atom->kind == dim::AtomKind::kFloor) out.insert(factor.atom);
-    }
+  for_each_floor(size, [&](const dim::Atom& floor) { out.insert(&floor); });
 }
 
 Floors floors_of(std::span<const Dim> sizes) {

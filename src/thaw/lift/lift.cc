@@ -101,11 +101,9 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
   add_shared_divisors(domain, l.sizes_at_no_ops, l.variables);
   add_contradicted(domain, l.model(), l.variables, traced, {});
   for (const auto& [wanted, choice] : l.choices)
-    for (const auto& [taken, other] : choice.guarded) {
-      const auto chosen = dim::try_parse(taken, l.scope), rival = dim::try_parse(other, l.scope);
-      if (!chosen || !rival) continue;
-      std::string at = telling_sizes(*chosen, *rival, l.variables, domain);
-      domain.undecided.push_back({*chosen, *rival, std::move(at)});
+    for (const Agreement& agreement : choice.guarded) {
+      const auto chosen = dim::try_parse(agreement.chosen, l.scope), other = dim::try_parse(agreement.other, l.scope);
+      if (chosen && other) domain.undecided.push_back({*chosen, *other, agreement.telling});
     }
   return domain;
 }

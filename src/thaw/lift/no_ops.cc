@@ -7,14 +7,13 @@
 #include <utility>
 
 #include "thaw/lift/align/constant_operand.h"
+#include "thaw/lift/align/steady_pads.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
 namespace {
 
-using Values = std::vector<int64_t>;
-
-constexpr int kAmounts = 1, kStarts = 1, kEnds = 2, kAxes = 3, kSteps = 4;  // operands
+constexpr int kStarts = 1, kEnds = 2, kAxes = 3, kSteps = 4;  // operands of a Slice
 
 class NoOps {
  public:
@@ -29,7 +28,7 @@ class NoOps {
       }
     const auto& nodes = lifting_.alignment.nodes;
     for (size_t i = 0; i < nodes.front().size(); ++i)
-      if (ops::role_of(*nodes.front()[i], kAmounts) == ops::Role::kPads) look_at_pad(i);
+      if (ops::role_of(*nodes.front()[i], kPadAmounts) == ops::Role::kPads) look_at_pad(i);
     return std::move(sizes_);
   }
 
@@ -43,19 +42,19 @@ class NoOps {
   void look_at_pad(size_t place) {
     const ir::Node& pad = *lifting_.alignment.nodes.front()[place];
     const ops::Shape* data = data_of(pad);
-    if (!data || solved_.contains({&pad, kAmounts})) return;
+    if (!data || solved_.contains({&pad, kPadAmounts})) return;
     for (const auto& trace : lifting_.alignment.nodes) {
-      const ir::Tensor* amounts = constant_operand(*trace[place], kAmounts);
-      if (!amounts || std::ranges::any_of(amounts->to_int64(), [](int64_t n) { return n != 0; })) return;
+      const auto amounts = constant_integers(*trace[place], kPadAmounts);
+      if (!amounts || std::ranges::any_of(*amounts, [](int64_t n) { return n != 0; })) return;
     }
     for (const dim::Dim size : *data) add(size);
   }
 
   void look_at_slice(const ir::Node& slice, const ops::Shape& ends) {
     const ops::Shape* data = data_of(slice);
-    const auto starts = integers(slice, kStarts), steps = integers(slice, kSteps);
+    const auto starts = constant_integers(slice, kStarts), steps = constant_integers(slice, kSteps);
     if (!data || !starts || starts->size() != ends.size() || (slice.input(kSteps) && !steps)) return;
-    std::optional<Values> axes = integers(slice, kAxes);
+    std::optional<std::vector<int64_t>> axes = constant_integers(slice, kAxes);
     if (!axes && !slice.input(kAxes)) {
       axes.emplace(ends.size());
       std::iota(axes->begin(), axes->end(), 0);
@@ -68,12 +67,6 @@ class NoOps {
       const dim::Dim size = (*data)[static_cast<size_t>(axis)];
       if (dim::same(size, ends[k])) add(size);
     }
-  }
-
-  static std::optional<Values> integers(const ir::Node& node, int input) {
-    const ir::Tensor* tensor = constant_operand(node, input);
-    if (!tensor || !ir::is_integer(tensor->data_type)) return std::nullopt;
-    return tensor->to_int64();
   }
 
   void add(dim::Dim size) {

@@ -30,11 +30,7 @@ std::vector<std::vector<int64_t>> sizes_elsewhere(std::span<const SteadySize> st
 
 std::optional<int64_t> value_at(dim::Dim size, std::span<const Variable> variables,
                                 const std::function<int64_t(size_t)>& value_of) {
-  dim::Assignment at;
-  for (size_t i = 0; i < variables.size(); ++i)
-    if (const int id = dim::scope_of(variables[i].symbol)->symbol_id(variables[i].symbol); id >= 0)
-      at[id] = value_of(i);
-  return dim::evaluate(size, at);
+  return dim::evaluate(size, assignment_of(variables, value_of));
 }
 
 std::vector<int64_t> in_traces(dim::Dim size, std::span<const Variable> variables) {

@@ -7,9 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "thaw/dim/expr/scope.h"
 #include "thaw/dim/text/text.h"
-#include "thaw/lift/unseen_sizes.h"
 
 namespace thaw::lifting {
 namespace {
@@ -17,19 +15,7 @@ namespace {
 constexpr size_t kMostTold = 1, kMostUndecided = 32;
 
 dim::Assignment at_sizes(std::span<const Variable> variables, const std::vector<int64_t>& sizes) {
-  dim::Assignment at;
-  for (size_t i = 0; i < sizes.size(); ++i)
-    if (const int id = dim::scope_of(variables[i].symbol)->symbol_id(variables[i].symbol); id >= 0) at[id] = sizes[i];
-  return at;
-}
-
-// At which the model runs.
-std::vector<std::vector<int64_t>> sizes_to_tell(std::span<const Variable> variables, const Domain& domain) {
-  std::vector<std::vector<int64_t>> sizes = unseen_sizes(variables);
-  for (const auto& more : {sizes_beyond(variables), sizes_of_any_step(variables)})
-    sizes.insert(sizes.end(), more.begin(), more.end());
-  std::erase_if(sizes, [&](const std::vector<int64_t>& each) { return !domain.has(at_sizes(variables, each)); });
-  return sizes;
+  return assignment_of(variables, [&](size_t i) { return sizes[i]; });
 }
 
 // Sizes at which the two are not the same.
@@ -95,7 +81,7 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
   size_t attempts = 0;
   for (const OpenChoice& open : best.open)
     if (++attempts > kMostUndecided || is_as_good(best, open, attempt))
-      choices[open.wanted].guarded.emplace(open.chosen, open.other);
+      choices[open.wanted].guarded.insert({open.chosen, open.other, open.telling});
   const bool is_guarded = choices != best.choices;
   Attempt last = attempt(std::move(choices));
   if (is_guarded) {
@@ -113,7 +99,9 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
   const auto is_emitted = [&](const std::string& size) {
     return std::ranges::any_of(emitted, [&](const std::string& each) { return each.find(size) != std::string::npos; });
   };
-  std::vector<std::vector<int64_t>> sizes;
+  // At which the model runs.
+  std::vector<std::vector<int64_t>> sizes = solver.unseen();
+  std::erase_if(sizes, [&](const std::vector<int64_t>& each) { return !domain.has(at_sizes(variables, each)); });
   std::vector<OpenChoice> open;
   for (const auto& [wanted, solved] : solver.open()) {
     const Solution& taken = solved.solutions[solved.chosen];
@@ -124,7 +112,6 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
       // Two numbers are a tensor's size by chance too.
       const int chance = taken.rule == Rule::kTensor ? chance_of(Rule::kTensorLine) : chance_of(taken.rule);
       if (are_two ? chance_of(other.rule) > chance : !is_as_plain(other, taken, wanted)) continue;
-      if (sizes.empty()) sizes = sizes_to_tell(variables, domain);
       if (const auto at = telling_size(taken.dim, other.dim, variables, sizes))
         open.push_back({wanted, next, taken.rule, dim::to_string(taken.dim),
                         other.rule == Rule::kMadeUp ? "" : dim::to_string(other.dim), text_of_sizes(variables, *at)});
@@ -132,11 +119,6 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
   }
   std::ranges::stable_sort(open, [](const OpenChoice& a, const OpenChoice& b) { return a.rule > b.rule; });
   return open;
-}
-
-std::string telling_sizes(dim::Dim a, dim::Dim b, std::span<const Variable> variables, const Domain& domain) {
-  const auto at = telling_size(a, b, variables, sizes_to_tell(variables, domain));
-  return at ? text_of_sizes(variables, *at) : "";
 }
 
 Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& attempt) {

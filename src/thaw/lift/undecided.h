@@ -28,7 +28,4 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
 // The attempt, with what is undecided guarded; of two traces among its unexplained, with a size at which a third would tell.
 Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& attempt);
 
-// "height = 41, width = 90": sizes of the domain at which the two are not the same; empty where none is known.
-std::string telling_sizes(dim::Dim a, dim::Dim b, std::span<const Variable> variables, const Domain& domain);
-
 }  // namespace thaw::lifting

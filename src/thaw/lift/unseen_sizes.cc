@@ -40,7 +40,7 @@ class Probes {
   }
   std::vector<std::vector<int64_t>> draw_any_step() const {
     const auto divides = [](const Variable& v) {
-      return v.varies() && v.kind == Variable::Kind::kDim && unit_of(v) > 1;
+      return v.varies() && v.kind == Variable::Kind::kDim && common_divisor(v.at) > 1;
     };
     if (std::ranges::none_of(variables_, divides)) return {};
     return draw(kMostOfAnyStep, [&](const Variable& v, size_t, std::mt19937_64& random) {
@@ -68,10 +68,7 @@ class Probes {
     for (size_t n = 0; n < most; ++n) {
       std::vector<int64_t> sizes;
       for (const Variable& v : variables_) sizes.push_back(size_of(v, n, random));
-      dim::Assignment at;
-      for (size_t i = 0; i < sizes.size(); ++i)
-        if (const int id = dim::scope_of(variables_[i].symbol)->symbol_id(variables_[i].symbol); id >= 0)
-          at[id] = sizes[i];
+      const dim::Assignment at = assignment_of(variables_, [&](size_t i) { return sizes[i]; });
       for (size_t i = 0; i < sizes.size(); ++i)
         if (follows_[i].is_known()) sizes[i] = dim::evaluate(follows_[i], at).value_or(sizes[i]);
       all.push_back(std::move(sizes));
@@ -99,15 +96,9 @@ class Probes {
   static int64_t between(const Variable& v, int64_t low, int64_t high, std::mt19937_64& random) {
     if (!v.varies()) return v.at.front();
     if (std::ranges::any_of(v.at, [](int64_t at) { return at < -kLargest || at > kLargest; })) return mixed(v, random);
-    const int64_t unit = unit_of(v);
+    const int64_t unit = common_divisor(v.at);
     const int64_t steps = (high - low) / unit + 1;
     return low + unit * static_cast<int64_t>(random() % static_cast<uint64_t>(steps));
-  }
-
-  static int64_t unit_of(const Variable& v) {
-    int64_t unit = 0;
-    for (const int64_t at : v.at) unit = std::gcd(unit, at);
-    return unit;
   }
 
   static constexpr int64_t kLargest = int64_t{1} << 31;  // what is beyond it is no size, and its differences overflow

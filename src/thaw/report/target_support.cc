@@ -64,7 +64,7 @@ std::string line_of(const TargetSupport& target) {
                                  counts_text(target));
   if (const std::string parts = parts_text(target); !parts.empty()) text += "; " + parts;
   if (!target.note.empty()) text += "; " + target.note;
-  return printable(text) + "\n";
+  return printable(text);
 }
 
 void add_operators(HtmlPage& page, const TargetSupport& target) {
@@ -158,7 +158,7 @@ void write_targets(JsonWriter& json, std::span<const TargetSupport> targets) {
 }
 
 std::string targets_text(std::span<const TargetSupport> targets) {
-  if (targets.size() < 2) return targets.empty() ? "" : line_of(targets.front());
+  if (targets.size() < 2) return targets.empty() ? "" : line_of(targets.front()) + "\n";
   Table table(40);
   table.add({"target", "support", "nodes", "in part", "unknown", "unsupported", "islands", "tensors", "first reason"});
   for (const TargetSupport& target : targets)
@@ -186,7 +186,7 @@ void add_targets(HtmlPage& page, std::span<const TargetSupport> targets) {
   for (const TargetSupport& target : targets) {
     if (target.support == Support::kSupported && targets.size() > 1) continue;
     page.heading(target.title);
-    page.sentence(fmt::format("{}.", line_of(target).substr(0, line_of(target).size() - 1)));
+    page.sentence(line_of(target) + ".");
     if (!target.source.empty()) page.sentence(fmt::format("After {}.", target.source));
     add_operators(page, target);
   }

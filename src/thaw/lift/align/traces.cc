@@ -163,6 +163,20 @@ void require_possible(int64_t size, const ir::Value& input, size_t axis, const T
 
 }  // namespace
 
+dim::Assignment assignment_of(std::span<const Variable> variables, const std::function<int64_t(size_t)>& value_of) {
+  dim::Assignment at;
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (const int id = dim::scope_of(variables[i].symbol)->symbol_id(variables[i].symbol); id >= 0)
+      at[id] = value_of(i);
+  return at;
+}
+
+int64_t common_divisor(std::span<const int64_t> values) {
+  int64_t divisor = 0;
+  for (const int64_t value : values) divisor = std::gcd(divisor, value);
+  return divisor;
+}
+
 std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vector<AddedInput>& added,
                                      dim::Scope& scope) {
   require_usable_values(traces, added);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -46,6 +48,12 @@ struct Variable {
     return std::any_of(at.begin(), at.end(), [&](int64_t value) { return value != at.front(); });
   }
 };
+
+// Variable i at value_of(i).
+dim::Assignment assignment_of(std::span<const Variable> variables, const std::function<int64_t(size_t)>& value_of);
+
+// The largest number that divides all; 0 of none, or where all are 0.
+int64_t common_divisor(std::span<const int64_t> values);
 
 // The sizes of the traces as variables of a scope. Dims that are equal in every trace are one variable; a dim with a
 // name keeps it, others are called "<input>_dim<axis>". Dims come before values: a size is told by a dim where it can

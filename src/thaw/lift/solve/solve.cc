@@ -4,11 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "thaw/dim/expr/expr.h"
-#include "thaw/dim/expr/scope.h"
 #include "thaw/dim/text/text.h"
+#include "thaw/lift/solve/floors.h"
 #include "thaw/lift/solve/propose.h"
 #include "thaw/lift/solve/relations.h"
 #include "thaw/lift/solve/tensor_lines.h"
@@ -20,21 +17,8 @@ namespace {
 using dim::Dim;
 using Values = std::vector<int64_t>;
 
-constexpr size_t kFewestOfTerms = 3;  // traces
-
 bool is_constant(std::span<const int64_t> values) {
   return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values.front(); });
-}
-
-// By which numbers a size is cut.
-void add_divisors(Dim size, std::set<int64_t>& divisors) {
-  if (!size.is_symbolic()) return;
-  for (const dim::Term& term : size.expr()->terms)
-    for (const dim::Factor& factor : term.monomial->factors) {
-      for (const Dim operand : factor.atom->operands) add_divisors(operand, divisors);
-      if (factor.atom->kind == dim::AtomKind::kFloor)
-        if (const auto divisor = factor.atom->operands[1].constant()) divisors.insert(*divisor);
-    }
 }
 
 // Collects what the rules find, each expression once, until there is enough.
@@ -48,6 +32,13 @@ class Search {
     const bool known =
         std::any_of(found_.begin(), found_.end(), [&](const Solution& s) { return dim::same(s.dim, *dim); });
     if (!known) found_.push_back({*dim, rule});
+  }
+  // What another search hands its finds to: whether that is enough.
+  auto by(Rule rule) {
+    return [this, rule](Dim dim) {
+      add(dim, rule);
+      return is_full();
+    };
   }
   void each(const std::vector<Candidate>& candidates, Rule rule, auto solve) {
     for (size_t i = 0; i < candidates.size() && !is_full(); ++i) add(solve(candidates[i], wanted_), rule);
@@ -131,11 +122,7 @@ void search_both(Search& search, const TensorSizes& tensors, std::span<const int
 // Windows of any size of what stands around it.
 void search_around(Search& search, const Around& around, std::span<const int64_t> wanted) {
   if (around.sizes.empty() || around.only_windows || search.is_full()) return;
-  const auto take = [&](Dim dim) {
-    search.add(dim, Rule::kWindowsAround);
-    return search.is_full();
-  };
-  solve_windows(around.sizes, {}, wanted, take, {.largest_part = 1});
+  solve_windows(around.sizes, {}, wanted, search.by(Rule::kWindowsAround), {.largest_part = 1});
 }
 
 // The rules that leave room for chance.
@@ -148,10 +135,7 @@ void search_rules(Search& search, std::span<const Variable> variables, std::span
   search.each(bases, Rule::kLine, line);
   search.pairs(bases, Rule::kQuotient, quotient);
   if (search.is_full()) return;
-  solve_windows(variables, all, wanted, [&](Dim dim) {
-    search.add(dim, Rule::kWindows);
-    return search.is_full();
-  });
+  solve_windows(variables, all, wanted, search.by(Rule::kWindows));
   search.each(bases, Rule::kShare, share);
   for (const Candidate& product : products_of(bases))
     for (const Candidate& base : bases)
@@ -182,7 +166,6 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
   // What cuts nothing off in any trace cuts down to the size of something else.
   const Dim measured = size_of_tensor(wanted);
   const auto is_own = [&](const Variable& axis) { return dim::same(axis.symbol, measured); };
-  const bool are_few = wanted.size() < kFewestOfTerms || unseen_.empty();
   if (around.cuts && std::ranges::none_of(around.axes, is_own)) search.add(measured, Rule::kTensor);
   // An axis of the node's own data is the same one, whatever else measures as much in every trace.
   for (const Variable& axis : around.axes)
@@ -195,27 +178,16 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
     const std::vector<Candidate> sizes = candidates_of(around.sizes);
     search.each(sizes, Rule::kAround, scaled);
     if (!search.is_full()) search.each(products_of(sizes), Rule::kAround, scaled);
-    const auto take_by = [&](Rule rule) {
-      return [&search, rule](Dim dim) {
-        search.add(dim, rule);
-        return search.is_full();
-      };
-    };
     // Windows that its readers cut; others leave room for chance.
-    const auto cut = take_by(Rule::kAround);
     for (const int64_t window : around.windows)
-      if (!search.is_full()) solve_windows(around.sizes, {}, wanted, cut, {.largest_part = 1, .only = window});
+      if (!search.is_full())
+        solve_windows(around.sizes, {}, wanted, search.by(Rule::kAround), {.largest_part = 1, .only = window});
   }
   std::vector<Solution> found = search.take();
   if (found.size() >= most) return found;
   constexpr size_t kMostRanked = 4;
-  std::vector<Solution> guesses;
-  if (are_few) {
-    guess(guesses, wanted, most, around);
-  } else {
-    guess(guesses, wanted, kMostRanked, around);
-    guesses = ranked(std::move(guesses), wanted, around);
-  }
+  std::vector<Solution> guesses =
+      ranks(wanted) ? ranked(guess(wanted, kMostRanked, around), wanted, around) : guess(wanted, most, around);
   for (Solution& each : guesses) {
     const bool is_known = std::ranges::any_of(found, [&](const Solution& s) { return dim::same(s.dim, each.dim); });
     if (!is_known) found.push_back(std::move(each));
@@ -223,33 +195,27 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
   return found;
 }
 
-// By what leaves room for chance.
-void Solver::guess(std::vector<Solution>& found, std::span<const int64_t> wanted, size_t most,
-                   const Around& around) const {
+std::vector<Solution> Solver::guess(std::span<const int64_t> wanted, size_t most, const Around& around) const {
   Search search(wanted, most);
   if (!sure_) search_around(search, around, wanted);
   search.each(candidates_of(variables_), Rule::kSum, shifted);
   if (tensors_ && !search.is_full()) search_tensors(search, *tensors_, wanted);
-  const auto take = [&] { found = search.take(); };
-  if (sure_) return take();
+  if (sure_) return search.take();
   // What is no multiple or part follows the batch last of all.
   std::vector<Variable> others;
   for (const Variable& v : variables_)
     if (!v.is_batch) others.push_back(v);
   if (others.size() < variables_.size()) search_rules(search, others, variables_, wanted);
   search_rules(search, variables_, variables_, wanted);
-  if (!tensors_) return take();
+  if (!tensors_) return search.take();
   for (const bool product : {true, false}) search_both(search, *tensors_, wanted, product);
   if (!search.is_full()) search_grids(search, *tensors_, wanted);
-  if (search.is_full()) return take();
+  if (search.is_full()) return search.take();
   TensorSizes all = *tensors_;
   for (const Variable& v : variables_)
     if (v.varies()) all.emplace(v.at, v.symbol);
-  solve_tensor_lines(all, wanted, [&](Dim dim) {
-    search.add(dim, Rule::kTensorLines);
-    return search.is_full();
-  });
-  take();
+  solve_tensor_lines(all, wanted, search.by(Rule::kTensorLines));
+  return search.take();
 }
 
 std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vector<int64_t>>& wanted,
@@ -309,23 +275,6 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
   return std::nullopt;
 }
 
-// Terms that are about as plain as what was taken, and were not found.
-void Solver::add_terms(std::vector<Solution>& found, std::span<const int64_t> wanted, const Around& around) const {
-  constexpr double kLeadOfTwo = 6;  // bits: two values say half of what four do
-  if (unseen_.empty()) return;
-  const Solution taken = found.front();
-  const std::vector<int64_t>* at = values_of(taken.dim);
-  const std::vector<Term>& terms = terms_of(wanted, around);
-  const auto own = std::ranges::find_if(terms, [&](const Term& term) { return at && term.at == *at; });
-  if (terms.empty()) return;
-  const double bits = own == terms.end() ? terms.front().bits : own->bits;
-  for (const Term& term : terms) {
-    if (term.bits >= bits + kLeadOfTwo) break;
-    const auto is_it = [&](const Solution& known) { return dim::same(known.dim, term.size); };
-    if (std::ranges::none_of(found, is_it)) found.push_back({term.size, taken.rule});
-  }
-}
-
 // Two values are met by chance; what else gives them is worth a look. A number that stays the same in both may be a size
 // that does.
 std::vector<Solution> Solver::open_solutions(std::span<const int64_t> wanted, size_t skipped,
@@ -372,7 +321,10 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
   if (found.size() <= skipped) return std::nullopt;
   const Solution taken = found[skipped];
   const bool leads = taken.bits > 0 && (found.size() == skipped + 1 || found[skipped + 1].bits >= taken.bits + kLead);
-  if (leads) add_divisors(taken.dim, told_cuts_);
+  if (leads)
+    for_each_floor(taken.dim, [&](const dim::Atom& floor) {
+      if (const auto divisor = floor.operands[1].constant()) told_cuts_.insert(*divisor);
+    });
   if (choices_ && taken.rule > Rule::kAround) guessed_lists_.insert(key);
   if (choices_ && !sure_) solved_.emplace(key, taken.rule);
   const auto is_it = [&](Dim known) { return dim::same(known, taken.dim); };
@@ -380,130 +332,6 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
   if (choices_ && is_guess && std::ranges::none_of(guessed_, is_it)) guessed_.push_back(taken.dim);
   if (is_open || (choices_ && !sure_ && taken.bits > 0)) open_.insert_or_assign(key, Solved{std::move(found), skipped});
   return taken.dim;
-}
-
-const std::vector<int64_t>* Solver::values_of(Dim size) const {
-  if (points_.empty()) {
-    for (size_t k = 0; k < variables_.front().at.size() + unseen_.size(); ++k) {
-      dim::Assignment& at = points_.emplace_back();
-      for (size_t i = 0; i < variables_.size(); ++i) {
-        const Variable& v = variables_[i];
-        const int id = dim::scope_of(v.symbol)->symbol_id(v.symbol);
-        if (id >= 0) at[id] = k < v.at.size() ? v.at[k] : unseen_[k - v.at.size()][i];
-      }
-    }
-  }
-  const auto [known, is_new] = values_.try_emplace(size.expr());
-  if (is_new) {
-    std::vector<int64_t> at;
-    for (const dim::Assignment& point : points_)
-      if (const auto value = dim::evaluate(size, point)) at.push_back(*value);
-    if (at.size() == points_.size()) known->second = std::move(at);
-  }
-  return known->second ? &*known->second : nullptr;
-}
-
-// The sizes that a term may be of, at the traces' sizes and at the unseen ones.
-std::vector<Atom> Solver::atoms_of(const Around& around) const {
-  constexpr double kAxis = 1, kAround = 1.5, kVariable = 1.5, kBatch = 2.5, kTensor = 2.5, kValue = 0.5, kExtreme = 3;
-  std::vector<Atom> atoms;
-  const auto add = [&](Dim size, double bits, Atom::Cut cut) {
-    if (!size.is_symbolic()) return;
-    if (const std::vector<int64_t>* at = values_of(size)) atoms.push_back({size, *at, bits, cut});
-  };
-  for (const Variable& axis : around.axes) add(axis.symbol, kAxis, Atom::Cut::kOnce);
-  for (const Variable& size : around.sizes) add(size.symbol, kAround, Atom::Cut::kOnce);
-  for (const Variable& v : variables_) {
-    const bool is_dim = v.kind == Variable::Kind::kDim;
-    add(v.symbol, (v.is_batch ? kBatch : kVariable) + (is_dim ? 0 : kValue),
-        is_dim ? Atom::Cut::kTwice : Atom::Cut::kOnce);
-    if (v.is_batch || !v.varies()) continue;
-    // The shorter and the longer of two sides of one input.
-    for (const Variable& other : variables_) {
-      if (&other <= &v || other.input != v.input || other.kind != v.kind || other.is_batch || !other.varies()) continue;
-      for (const Dim extreme : {dim::min(v.symbol, other.symbol), dim::max(v.symbol, other.symbol)})
-        add(extreme, kVariable + kExtreme, Atom::Cut::kOnce);
-    }
-  }
-  if (tensors_)
-    for (const auto& [at, size] : *tensors_)
-      if (!guessed_lists_.contains(at)) add(size, kTensor, Atom::Cut::kNot);
-  return atoms;
-}
-
-const std::vector<Term>& Solver::terms_of(std::span<const int64_t> wanted, const Around& around) const {
-  constexpr size_t kMostTerms = 12;
-  // Sides are cut alike.
-  std::vector<int64_t> windows = around.windows;
-  windows.insert(windows.end(), cuts_.begin(), cuts_.end());
-  TermKey key{{wanted.begin(), wanted.end()}, windows, {}, around.places};
-  for (const std::vector<Variable>* sizes : {&around.axes, &around.sizes})
-    for (const Variable& size : *sizes) key.sizes.push_back(size.symbol.expr());
-  const auto [known, is_new] = terms_.try_emplace(std::move(key));
-  if (is_new)
-    known->second = Terms(atoms_of(around), wanted.size(), forms_, windows, around.places).find(wanted, kMostTerms);
-  return known->second;
-}
-
-std::vector<Solution> Solver::ranked(std::vector<Solution> found, std::span<const int64_t> wanted,
-                                     const Around& around) const {
-  if (found.empty()) return found;
-  constexpr double kUnmeasured = 1000;
-  const std::vector<Term>& terms = terms_of(wanted, around);
-  std::vector<bool> is_found(terms.size());
-  for (Solution& each : found) {
-    each.bits = kUnmeasured;
-    const std::vector<int64_t>* at = values_of(each.dim);
-    for (size_t i = 0; at && i < terms.size(); ++i) {
-      if (terms[i].at != *at) continue;
-      if (!is_found[i]) each.bits = terms[i].bits;
-      each.makeup = terms[i].makeup;
-      is_found[i] = true;
-    }
-  }
-  std::ranges::stable_sort(found, {}, &Solution::bits);
-  const double written = bits_of_list(wanted);
-  std::vector<Solution> all;
-  for (size_t i = 0; i < terms.size(); ++i)
-    if (!is_found[i]) all.push_back({terms[i].size, Rule::kTerm, terms[i].bits, terms[i].makeup});
-  // What no rule gives comes first only where it says far more than the integers.
-  // What is no term is measured by none: others are as good only where they say far more than the integers.
-  if (found.front().bits == kUnmeasured)
-    found.front().bits = !terms.empty() && terms.front().bits + kSaved <= written ? terms.front().bits : 0;
-  const bool leads =
-      !all.empty() && all.front().bits + kSaved <= written && all.front().bits + kLead <= found.front().bits;
-  all.insert(all.begin() + (leads ? 1 : 0), found.front());
-  all.insert(all.end(), found.begin() + 1, found.end());
-  std::stable_sort(all.begin() + 1, all.end(), [](const Solution& a, const Solution& b) { return a.bits < b.bits; });
-  // Which axis it is may be known later.
-  const bool waits = !around.axes.empty() && !around.has_own_axes;
-  if (sure_ && (waits || (all.size() > 1 && all[1].bits < all[0].bits + kLead))) all.clear();
-  return all;
-}
-
-Dim Solver::enumerate(std::span<const int64_t> wanted, const Around& around, std::string& open) const {
-  constexpr double kCheapest = 2;
-  const double written = bits_of_list(wanted);
-  const bool is_refused = choices_ && choices_->contains({wanted.begin(), wanted.end()});
-  if (sure_ || is_refused || variables_.empty() || unseen_.empty() || wanted.size() < kFewestOfTerms ||
-      written < kCheapest + kSaved)
-    return {};
-  const std::vector<Term>& terms = terms_of(wanted, around);
-  if (terms.empty()) return {};
-  const bool leads = terms.size() == 1 || terms[1].bits - terms[0].bits >= kLead;
-  if (leads && written - terms[0].bits >= kSaved) {
-    if (choices_) solved_.emplace(std::vector<int64_t>(wanted.begin(), wanted.end()), Rule::kTerm);
-    guessed_.push_back(terms[0].size);
-    return terms[0].size;
-  }
-  if (terms.size() == 1 || terms[0].bits > written) return {};
-  for (size_t k = wanted.size(); k < terms[0].at.size(); ++k) {
-    if (terms[0].at[k] == terms[1].at[k]) continue;
-    open = fmt::format("it may be {} or {}, which a trace at {} tells", dim::to_string(terms[0].size),
-                       dim::to_string(terms[1].size), text_of_sizes(variables_, unseen_[k - wanted.size()]));
-    break;
-  }
-  return {};
 }
 
 std::optional<Dim> Solver::solve_surely(std::span<const int64_t> wanted) {

@@ -82,11 +82,17 @@ struct Solved {
   size_t chosen = 0;  // which of them
 };
 
-// Which solution is taken: this one by its text, else the one behind so many; and what the model is to agree with wherever it runs.
+// Two formulas that the model is to agree with wherever it runs, and sizes at which they differ.
+struct Agreement {
+  std::string chosen, other, telling;
+  auto operator<=>(const Agreement&) const = default;
+};
+
+// Which solution is taken: this one by its text, else the one behind so many.
 struct Choice {
   size_t index = 0;
   std::string taken = {};
-  std::set<std::pair<std::string, std::string>> guarded = {};  // what is taken, and the other
+  std::set<Agreement> guarded = {};
   bool operator==(const Choice&) const = default;
 };
 
@@ -139,8 +145,9 @@ class Solver {
   // Where no rule gives an integer: the cheapest of all terms (term/enumerate.h), where the traces tell it from the others. Else unknown,
   // and what they leave open: two terms, and a size that tells.
   dim::Dim enumerate(std::span<const int64_t> wanted, const Around& around, std::string& open) const;
-  // Sizes that no trace has, for enumerate(): of each, the value of every variable.
+  // Sizes that no trace has, at which terms are told apart: of each, the value of every variable.
   void draw(std::vector<std::vector<int64_t>> unseen) { unseen_ = std::move(unseen); }
+  const std::vector<std::vector<int64_t>>& unseen() const { return unseen_; }
   // By which numbers sizes are cut, of which the traces tell; given back to another solver, they are as windows: sides are cut alike.
   const std::set<int64_t>& told_cuts() const { return told_cuts_; }
   void know_cuts(std::set<int64_t> cuts) { cuts_ = std::move(cuts); }
@@ -165,7 +172,11 @@ class Solver {
     auto operator<=>(const TermKey&) const = default;
   };
 
+  static constexpr size_t kFewestToRank = 3;
+
   std::vector<Atom> atoms_of(const Around& around) const;
+  // Whether there are as many traces as it takes to rank what leaves room for chance.
+  bool ranks(std::span<const int64_t> wanted) const { return wanted.size() >= kFewestToRank && !unseen_.empty(); }
   // What it is at each point; nullptr where it has no value at one.
   const std::vector<int64_t>* values_of(dim::Dim size) const;
   dim::Dim size_of_tensor(std::span<const int64_t> wanted) const;
@@ -173,7 +184,8 @@ class Solver {
   // Of three traces and more: what the rules that leave room for chance found, by bits, with the terms that they did not find.
   std::vector<Solution> ranked(std::vector<Solution> found, std::span<const int64_t> wanted,
                                const Around& around) const;
-  void guess(std::vector<Solution>& found, std::span<const int64_t> wanted, size_t most, const Around& around) const;
+  // By the rules that leave room for chance.
+  std::vector<Solution> guess(std::span<const int64_t> wanted, size_t most, const Around& around) const;
   void add_terms(std::vector<Solution>& found, std::span<const int64_t> wanted, const Around& around) const;
   // Of two traces: the first solutions and some more.
   std::vector<Solution> open_solutions(std::span<const int64_t> wanted, size_t skipped, const Around& around) const;

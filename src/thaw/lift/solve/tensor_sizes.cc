@@ -14,11 +14,9 @@ constexpr size_t kLongestText = 320;
 
 class Collecting {
  public:
-  Collecting(std::span<const Variable> variables, const dim::Scope& scope) {
-    for (size_t k = 0; k < variables.front().at.size(); ++k) {
-      dim::Assignment& at = traces_.emplace_back();
-      for (const Variable& v : variables) at[scope.symbol_id(v.symbol)] = v.at[k];
-    }
+  explicit Collecting(std::span<const Variable> variables) {
+    for (size_t k = 0; k < variables.front().at.size(); ++k)
+      traces_.push_back(assignment_of(variables, [&](size_t i) { return variables[i].at[k]; }));
   }
 
   // in_traces: what it was there, where that is known. Whether it is what the traces have.
@@ -76,7 +74,7 @@ TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const V
     if (known && shapes) (*shapes)[input] = dims;
   }
   const infer::Result inferred = infer::infer(model, scope, options);
-  Collecting collecting(variables, scope);
+  Collecting collecting(variables);
   for (const ir::Node* node : model.graph->nodes()) {
     for (int i = 0; i < static_cast<int>(node->outputs().size()); ++i) {
       const ir::Value* output = node->output(i);

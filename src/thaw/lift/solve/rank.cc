@@ -1,0 +1,149 @@
+// What leaves room for chance, by what it takes to write it down as a term (term/enumerate.h).
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/solve/solve.h"
+
+namespace thaw::lifting {
+
+using dim::Dim;
+
+const std::vector<int64_t>* Solver::values_of(Dim size) const {
+  if (points_.empty()) {
+    for (size_t k = 0; k < variables_.front().at.size(); ++k)
+      points_.push_back(assignment_of(variables_, [&](size_t i) { return variables_[i].at[k]; }));
+    for (const std::vector<int64_t>& sizes : unseen_)
+      points_.push_back(assignment_of(variables_, [&](size_t i) { return sizes[i]; }));
+  }
+  const auto [known, is_new] = values_.try_emplace(size.expr());
+  if (is_new) {
+    std::vector<int64_t> at;
+    for (const dim::Assignment& point : points_)
+      if (const auto value = dim::evaluate(size, point)) at.push_back(*value);
+    if (at.size() == points_.size()) known->second = std::move(at);
+  }
+  return known->second ? &*known->second : nullptr;
+}
+
+// The sizes that a term may be of, at the traces' sizes and at the unseen ones.
+std::vector<Atom> Solver::atoms_of(const Around& around) const {
+  constexpr double kAxis = 1, kAround = 1.5, kVariable = 1.5, kBatch = 2.5, kTensor = 2.5, kValue = 0.5, kExtreme = 3;
+  std::vector<Atom> atoms;
+  const auto add = [&](Dim size, double bits, Atom::Cut cut) {
+    if (!size.is_symbolic()) return;
+    if (const std::vector<int64_t>* at = values_of(size)) atoms.push_back({size, *at, bits, cut});
+  };
+  for (const Variable& axis : around.axes) add(axis.symbol, kAxis, Atom::Cut::kOnce);
+  for (const Variable& size : around.sizes) add(size.symbol, kAround, Atom::Cut::kOnce);
+  for (const Variable& v : variables_) {
+    const bool is_dim = v.kind == Variable::Kind::kDim;
+    add(v.symbol, (v.is_batch ? kBatch : kVariable) + (is_dim ? 0 : kValue),
+        is_dim ? Atom::Cut::kTwice : Atom::Cut::kOnce);
+    if (v.is_batch || !v.varies()) continue;
+    // The shorter and the longer of two sides of one input.
+    for (const Variable& other : variables_) {
+      if (&other <= &v || other.input != v.input || other.kind != v.kind || other.is_batch || !other.varies()) continue;
+      for (const Dim extreme : {dim::min(v.symbol, other.symbol), dim::max(v.symbol, other.symbol)})
+        add(extreme, kVariable + kExtreme, Atom::Cut::kOnce);
+    }
+  }
+  if (tensors_)
+    for (const auto& [at, size] : *tensors_)
+      if (!guessed_lists_.contains(at)) add(size, kTensor, Atom::Cut::kNot);
+  return atoms;
+}
+
+const std::vector<Term>& Solver::terms_of(std::span<const int64_t> wanted, const Around& around) const {
+  constexpr size_t kMostTerms = 12;
+  // Sides are cut alike.
+  std::vector<int64_t> windows = around.windows;
+  windows.insert(windows.end(), cuts_.begin(), cuts_.end());
+  TermKey key{{wanted.begin(), wanted.end()}, windows, {}, around.places};
+  for (const std::vector<Variable>* sizes : {&around.axes, &around.sizes})
+    for (const Variable& size : *sizes) key.sizes.push_back(size.symbol.expr());
+  const auto [known, is_new] = terms_.try_emplace(std::move(key));
+  if (is_new)
+    known->second = Terms(atoms_of(around), wanted.size(), forms_, windows, around.places).find(wanted, kMostTerms);
+  return known->second;
+}
+
+std::vector<Solution> Solver::ranked(std::vector<Solution> found, std::span<const int64_t> wanted,
+                                     const Around& around) const {
+  if (found.empty()) return found;
+  constexpr double kUnmeasured = 1000;
+  const std::vector<Term>& terms = terms_of(wanted, around);
+  std::vector<bool> is_found(terms.size());
+  for (Solution& each : found) {
+    each.bits = kUnmeasured;
+    const std::vector<int64_t>* at = values_of(each.dim);
+    for (size_t i = 0; at && i < terms.size(); ++i) {
+      if (terms[i].at != *at) continue;
+      if (!is_found[i]) each.bits = terms[i].bits;
+      each.makeup = terms[i].makeup;
+      is_found[i] = true;
+    }
+  }
+  std::ranges::stable_sort(found, {}, &Solution::bits);
+  const double written = bits_of_list(wanted);
+  std::vector<Solution> all;
+  for (size_t i = 0; i < terms.size(); ++i)
+    if (!is_found[i]) all.push_back({terms[i].size, Rule::kTerm, terms[i].bits, terms[i].makeup});
+  // What is no term is measured by none: others are as good only where they say far more than the integers.
+  if (found.front().bits == kUnmeasured)
+    found.front().bits = !terms.empty() && terms.front().bits + kSaved <= written ? terms.front().bits : 0;
+  // What no rule gives comes first only where it does.
+  const bool leads =
+      !all.empty() && all.front().bits + kSaved <= written && all.front().bits + kLead <= found.front().bits;
+  all.insert(all.begin() + (leads ? 1 : 0), found.front());
+  all.insert(all.end(), found.begin() + 1, found.end());
+  std::stable_sort(all.begin() + 1, all.end(), [](const Solution& a, const Solution& b) { return a.bits < b.bits; });
+  // Which axis it is may be known later.
+  const bool waits = !around.axes.empty() && !around.has_own_axes;
+  if (sure_ && (waits || (all.size() > 1 && all[1].bits < all[0].bits + kLead))) all.clear();
+  return all;
+}
+
+Dim Solver::enumerate(std::span<const int64_t> wanted, const Around& around, std::string& open) const {
+  constexpr double kCheapest = 2;
+  const double written = bits_of_list(wanted);
+  const bool is_refused = choices_ && choices_->contains({wanted.begin(), wanted.end()});
+  if (sure_ || is_refused || variables_.empty() || !ranks(wanted) || written < kCheapest + kSaved) return {};
+  const std::vector<Term>& terms = terms_of(wanted, around);
+  if (terms.empty()) return {};
+  const bool leads = terms.size() == 1 || terms[1].bits - terms[0].bits >= kLead;
+  if (leads && written - terms[0].bits >= kSaved) {
+    if (choices_) solved_.emplace(std::vector<int64_t>(wanted.begin(), wanted.end()), Rule::kTerm);
+    guessed_.push_back(terms[0].size);
+    return terms[0].size;
+  }
+  if (terms.size() == 1 || terms[0].bits > written) return {};
+  for (size_t k = wanted.size(); k < terms[0].at.size(); ++k) {
+    if (terms[0].at[k] == terms[1].at[k]) continue;
+    open = fmt::format("it may be {} or {}, which a trace at {} tells", dim::to_string(terms[0].size),
+                       dim::to_string(terms[1].size), text_of_sizes(variables_, unseen_[k - wanted.size()]));
+    break;
+  }
+  return {};
+}
+
+// Terms that are about as plain as what was taken, and were not found.
+void Solver::add_terms(std::vector<Solution>& found, std::span<const int64_t> wanted, const Around& around) const {
+  constexpr double kLeadOfTwo = 6;  // bits: two values say half of what four do
+  if (unseen_.empty()) return;
+  const Solution taken = found.front();
+  const std::vector<int64_t>* at = values_of(taken.dim);
+  const std::vector<Term>& terms = terms_of(wanted, around);
+  const auto own = std::ranges::find_if(terms, [&](const Term& term) { return at && term.at == *at; });
+  if (terms.empty()) return;
+  const double bits = own == terms.end() ? terms.front().bits : own->bits;
+  for (const Term& term : terms) {
+    if (term.bits >= bits + kLeadOfTwo) break;
+    const auto is_it = [&](const Solution& known) { return dim::same(known.dim, term.size); };
+    if (std::ranges::none_of(found, is_it)) found.push_back({term.size, taken.rule});
+  }
+}
+
+}  // namespace thaw::lifting
