@@ -12,14 +12,14 @@ template <typename T>
 class ListedSet {
  public:
   // False where it is there.
-  bool insert(T item) {
+  bool insert(const T& item) {
     if (!places_.emplace(item, items_.size()).second) return false;
     items_.push_back(item);
     return true;
   }
 
   // The last item takes its place.
-  void erase(T item) {
+  void erase(const T& item) {
     const auto at = places_.find(item);
     if (at == places_.end()) return;
     const size_t place = at->second;

@@ -186,11 +186,11 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
   std::vector<Solution> found = search.take();
   if (found.size() >= most) return found;
   constexpr size_t kMostRanked = 4;
-  std::vector<Solution> guesses =
+  const std::vector<Solution> guesses =
       ranks(wanted) ? ranked(guess(wanted, kMostRanked, around), wanted, around) : guess(wanted, most, around);
-  for (Solution& each : guesses) {
+  for (const Solution& each : guesses) {
     const bool is_known = std::ranges::any_of(found, [&](const Solution& s) { return dim::same(s.dim, each.dim); });
-    if (!is_known) found.push_back(std::move(each));
+    if (!is_known) found.push_back(each);
   }
   return found;
 }
