@@ -9,9 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +17,7 @@
 #include "thaw/array.h"
 #include "thaw/convert.h"
 #include "thaw/export.h"
+#include "thaw/in_memory.h"
 #include "thaw/model.h"
 #include "thaw/report.h"
 
@@ -94,19 +93,10 @@ struct BuildReport {
 THAW_API BuildReport build(const std::filesystem::path& checkpoint, const std::filesystem::path& folder,
                            const BuildOptions& options = {});
 
-// A weight of a model that the caller holds.
-struct WeightInMemory {
-  std::string name;  // as transformers saves it
-  DataType dtype = DataType::kFloat;
-  std::vector<int64_t> dims;
-  std::span<const std::byte> bytes;   // row-major, little-endian
-  std::shared_ptr<const void> owner;  // of the bytes; null where the caller keeps them until build() returns
-};
-
 struct CheckpointInMemory {
   std::filesystem::path
       folder;  // config.json and what else stands beside the weights: tokenizer.json, generation_config.json
-  std::vector<WeightInMemory> weights;
+  std::vector<WeightBytes> weights;
 };
 
 // The same of weights in memory, which are read while the files are written, and not copied before. Throws thaw::Error also for a

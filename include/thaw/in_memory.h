@@ -27,13 +27,13 @@ THAW_API RunReport run_model(const Model& model, const RunOptions& options);
 // As verify() does, with models in memory instead of the paths in the options; null: the path. Both must live as long as the call.
 THAW_API VerifyReport verify(const VerifyOptions& options, const Model* model, const Model* reference);
 
-// The bytes of one weight, as in TensorProto.raw_data.
+// A weight that the caller holds, or a view of one.
 struct WeightBytes {
-  std::string location;  // in the initializer's external_data
+  std::string name;  // the location in the initializer's external_data; in a checkpoint, as transformers saves it
   DataType dtype = DataType::kUndefined;
   std::vector<int64_t> dims;
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;  // keeps the bytes alive
+  std::span<const std::byte> bytes;   // row-major, little-endian, as in TensorProto.raw_data
+  std::shared_ptr<const void> owner;  // keeps the bytes alive; null where the caller does
 };
 
 // As Model::serialize(), but initializers of the main graph that are no external data and have at least `least` bytes are not among the
@@ -50,5 +50,8 @@ THAW_API SerializedApart serialize_apart(const Model& model, uint64_t least);
 // initializer does not have.
 THAW_API Model parse_with_weights(std::span<const std::byte> bytes, const std::filesystem::path& folder,
                                   std::span<const WeightBytes> weights);
+
+// `owner` lives as long as the model, its clones and what verbs make of them: for a temporary folder that holds its weights.
+THAW_API void keep_alive(Model& model, std::shared_ptr<const void> owner);
 
 }  // namespace thaw

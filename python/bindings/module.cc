@@ -41,7 +41,7 @@ std::shared_ptr<const void> kept_alive(const nb::object& object) {
 Model parse_weights(const nb::bytes& bytes, const Path& folder, const Weights& weights) {
   std::vector<WeightBytes> views;
   for (const auto& [location, array] : weights)
-    views.push_back({.location = location,
+    views.push_back({.name = location,
                      .bytes = {reinterpret_cast<const std::byte*>(array.data()), array.size()},
                      .owner = kept_alive(nb::cast(array))});
   const std::span given(static_cast<const std::byte*>(bytes.data()), bytes.size());
@@ -66,7 +66,7 @@ struct PlanResult : PlanReport {
 nb::tuple serialize_weights_apart(const Model& model, uint64_t least) {
   const SerializedApart made = interruptible([&] { return serialize_apart(model, least); });
   nb::dict weights;
-  for (const WeightBytes& weight : made.weights) weights[nb::cast(weight.location)] = to_numpy(weight);
+  for (const WeightBytes& weight : made.weights) weights[nb::cast(weight.name)] = to_numpy(weight);
   return nb::make_tuple(nb::bytes(made.bytes.data(), made.bytes.size()), weights);
 }
 
@@ -109,6 +109,9 @@ void bind_model_class(nb::module_& m) {
       .def("_repr_html_",
            [](const Model& self) { return to_notebook(interruptible([&] { return inspect_html(self); })); })
       .def("clone", &Model::clone, "An independent copy. Bytes of weights are shared.")
+      .def(
+          "keep_alive", [](Model& self, const nb::object& owner) { keep_alive(self, kept_alive(owner)); }, nb::arg("owner"),
+          "`owner` lives as long as the model, its copies and what is made of them: a temporary folder with its weights.")
       .def("__copy__", &Model::clone)
       .def("__deepcopy__", [](const Model& self, const nb::handle /*memo*/) { return self.clone(); })
       .def(
@@ -139,7 +142,20 @@ void bind_dim(nb::module_& m) {
   nb::class_<Size>(
       m, "Dim",
       "A size as an expression of symbols, in normal form: two that are equal for all values are `==`. Division rounds "
-      "toward minus infinity.")
+      "toward minus infinity.\n\n"
+      "Examples:\n"
+      "    >>> height, width = thaw.Dim('height'), thaw.Dim('width')\n"
+      "    >>> patches = (height // 14) * (width // 14)\n"
+      "    >>> print(patches)\n"
+      "    floor(height/14)*floor(width/14)\n"
+      "    >>> patches.evaluate({'height': 224, 'width': 448})\n"
+      "    512\n"
+      "    >>> print(patches.subs({'width': height}))\n"
+      "    floor(height/14)*floor(height/14)\n"
+      "    >>> (height + 14) // 14 == height // 14 + 1\n"
+      "    True\n"
+      "    >>> thaw.prove('height % 32 == 0 => height % 16 == 0').holds\n"
+      "    True\n")
       .def(
           "__init__", [](Size* self, const std::string& text) { new (self) Size(Size::parse(text)); }, nb::arg("text"),
           "From text as the command prints it: \"2*floor(height/14)\".")

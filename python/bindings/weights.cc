@@ -52,7 +52,7 @@ DataType type_of(nb::dlpack::dtype dtype) {
   }
 }
 
-WeightInMemory to_weight(std::string name, Weight&& given) {
+WeightBytes to_weight(std::string name, Weight&& given) {
   const DataType type = type_of(given.dtype());
   if (type == DataType::kUndefined) throw nb::type_error(("'" + name + "' has a dtype that ONNX has not").c_str());
   const auto owner = std::make_shared<Weight>(std::move(given));

@@ -38,5 +38,5 @@ def test_its_examples_are_right(name, example, tmp_path, monkeypatch):
 
 
 def test_what_is_called_most_has_examples():
-    needed = {"Session", "batch", "check", "convert", "fix", "inspect", "lift", "load", "optimize", "pin", "plan", "prove", "split", "verify"}
+    needed = {"Dim", "Session", "batch", "check", "convert", "fix", "inspect", "lift", "load", "optimize", "pin", "plan", "prove", "split", "verify"}
     assert sorted(name for name in needed if not examples(name)) == []

@@ -27,6 +27,7 @@ def drawn_ranges(generator, least=1):
 
 def test_sizes_of_exports_tell_the_axes_apart():
     generator = random.Random(5)
+    apart: list[bool] = []
     for _ in range(300):
         ranges = drawn_ranges(generator, least=24)
         points = choose(ranges)
@@ -40,10 +41,14 @@ def test_sizes_of_exports_tell_the_axes_apart():
             quotients = {point[name] // unit_of(ranges.values[name]) for point in points}
             both = {value // unit_of(ranges.values[name]) % 2 for value in ranges.values[name]}
             assert {quotient % 2 for quotient in quotients} == both, (ranges.text, points)
-            assert max(points, key=lambda p: p[name])[name] <= ranges.values[name][min(31, len(ranges.values[name]) - 1)], "small"
+            own, values = sorted(point[name] for point in points), ranges.values[name]
+            assert own[-1] <= max(values[min(47, len(values) - 1)], 2.25 * values[0]), "small"
+            if values[-1] >= 2.25 * values[0] and len(values) >= 40:
+                apart.append(own[1] >= 1.25 * own[0] and own[2] >= 1.25 * own[1])
         for x, y in itertools.combinations(free, 2):
             (a, b, c) = points
             assert (b[x] - a[x]) * (c[y] - a[y]) != (c[x] - a[x]) * (b[y] - a[y]), ("a line", ranges.text, points)
+    assert sum(apart) >= 0.95 * len(apart) > 50  # parity and no number twice come first
 
 
 def test_small_ranges_give_what_they_have():

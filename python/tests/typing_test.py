@@ -76,7 +76,7 @@ def test_strict_pyright_over_a_users_file(tmp_path):
 
 def test_every_struct_of_the_headers_is_bound():
     by_hand = {"Array", "Error", "ErrorParts", "DiffPairs", "CheckedFile", "CheckSettings", "Split", "Cancelled", "Size", "WeightBytes",
-               "SerializedApart", "WeightInMemory", "CheckpointInMemory"}
+               "SerializedApart", "CheckpointInMemory"}
     for header in sorted((SOURCE / "include" / "thaw").glob("*.h")):
         for name in re.findall(r"^(?:struct|class|enum class)(?: THAW_API)? (\w+)(?: : \w+)? \{", header.read_text("utf-8"), re.M):
             if name not in by_hand:

@@ -84,8 +84,8 @@ struct Slots {
       auto* const moved = static_cast<char**>(map(wider * sizeof(char*)));
       if (moved == nullptr) return false;
       if (free != nullptr) {
-        std::memcpy(moved, free, count * sizeof(char*));
-        ::munmap(free, capacity * sizeof(char*));
+        std::copy_n(free, count, moved);
+        ::munmap(static_cast<void*>(free), capacity * sizeof(char*));
       }
       free = moved;
       capacity = wider;

@@ -15,6 +15,7 @@ from onnx_thaw._errors import InvalidArgument
 from onnx_thaw.torch._sizes import Point, Ranges, is_prime
 
 _MOST_CANDIDATES = 48    # values of one size that are looked at
+_APART = 1.25            # sizes nearer to each other than this ratio tell little of what is rounded, or divided by a number
 _MOST_COMBINED = 20_000  # points that are looked at for one trace
 _ORDINARY = 5            # quotients from here on, where a range has enough of them: smaller ones are often special cases
 _ENOUGH = 12
@@ -28,12 +29,21 @@ def unit_of(values: Sequence[int]) -> int:
 def candidates(values: Sequence[int], beyond: int = 0) -> list[int]:
     """Small values of a size that are no special cases, or the next ones beyond a value."""
     unit = unit_of(values)
-    some = list(itertools.islice((value for value in values if value > beyond), 4 * _MOST_CANDIDATES))
-    ordinary = [value for value in some if value // unit >= _ORDINARY]
+    larger = [value for value in values if value > beyond]
+    ordinary = [value for value in larger if value // unit >= _ORDINARY]
     if len(ordinary) >= _ENOUGH:
-        return ordinary[:_MOST_CANDIDATES]
-    several = [value for value in some if value > 1]
-    return (several if len(several) >= 3 else some)[:_MOST_CANDIDATES] or list(values[-1:])
+        return _spread(ordinary)
+    several = [value for value in larger if value > 1]
+    return (several if len(several) >= 3 else larger)[:_MOST_CANDIDATES] or list(values[-1:])
+
+
+def _spread(values: list[int]) -> list[int]:
+    """The first values, and some of those that follow up to where three sizes fit that are apart."""
+    first, rest = values[:_MOST_CANDIDATES // 2], values[_MOST_CANDIDATES // 2:]
+    until = max(values[:_MOST_CANDIDATES][-1], math.ceil(values[0] * _APART ** 3))
+    rest = [value for value in rest if value <= until]
+    stride = max(1, len(rest) // len(first)) | 1  # an odd one leaves odd and even quotients
+    return first + rest[::stride]
 
 
 def _cost(value: int, unit: int, want_even: bool, own: Sequence[int]) -> float:
@@ -45,8 +55,13 @@ def _cost(value: int, unit: int, want_even: bool, own: Sequence[int]) -> float:
     cost += 25.0 * (len(own) > 1 and {each // unit % 2 for each in own} == {quotient % 2})
     cost += 2.0 * (not want_even and not is_prime(quotient))
     cost += 3.0 * (want_even and quotient > 2 and quotient & (quotient - 1) == 0)  # 8 = 2 * 2 * 2 stays even when it is halved
+    cost += 12.0 * any(_near(value, each) for each in own if each != value)
     cost += 45.0 * (value <= 1)  # a batch of one is traced otherwise
     return cost
+
+
+def _near(a: int, b: int) -> bool:
+    return max(a, b) < _APART * min(a, b)
 
 
 def choose(ranges: Ranges, count: int = 3, taken: Sequence[Point] = ()) -> list[Point]:
@@ -108,6 +123,7 @@ def _best(ranges: Ranges, free: Sequence[str], lists: Sequence[list[int]], point
                 continue
             cost = sum(0.4 * some.index(value) if value in some else 20 for some, value in zip(lists, values, strict=True))
             cost += 50.0 * (len(values) - len(set(values)) + sum(value in used for value in values))
+            cost += 6.0 * sum(_near(a, b) for a, b in itertools.combinations(values, 2))  # which are one number when they are divided
             number = len(points)
             for index, name in enumerate(free):
                 want_even = number % max(3, len(free)) == index % max(3, len(free))

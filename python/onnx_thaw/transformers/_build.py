@@ -59,6 +59,8 @@ def built(model: Any, task: Task, options: Mapping[str, Any], processor: Any, se
                           else "; ".join(result.report.unsupported))
     result.notes += result.report.warnings
     result.models = {file.part: _thaw.Model.load(file.path) for file in result.report.files}
+    for part in result.models.values():
+        part.keep_alive(result._folder)
     with _timed(result, "compare"):
         _compare(result, model, made, seed)
     wrong = [(part, each) for part, found in result.comparisons.items() for each in found if not each.agrees]

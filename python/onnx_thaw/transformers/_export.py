@@ -58,24 +58,26 @@ def export(model: Any, task: str | None = None, *, sizes: Sizes = "", exporter: 
         raise InvalidArgument("onnx_thaw.transformers.export needs PyTorch and transformers; pip install 'onnx-thaw[torch]' "
                               "transformers") from None
     from onnx_thaw.torch._export import export as export_module
+    from onnx_thaw.torch._module import left_as_it_was
     from onnx_thaw.transformers._build import built
     from onnx_thaw.transformers._inputs import maker_for
     from onnx_thaw.transformers._tasks import model_for, task_for
     if not isinstance(model, transformers.PreTrainedModel):
         raise stated("invalid_argument", f"the model is a {type(model).__name__}", expected="a transformers.PreTrainedModel",
                      next_step="call onnx_thaw.torch.export for other modules")
-    chosen = task_for(model, task)
-    before: BuildResult | None = None
-    if exporter in ("auto", "build"):
-        before = built(model, chosen, build_options or {}, processor, seed)
-        if before.accepted or build_options or exporter == "build" or not chosen.modality:
-            return before
-    module = model_for(model, chosen)
-    maker, ranges = maker_for(module, chosen, sizes)
-    result = export_module(module, maker.make, sizes=ranges, exporter=exporter, most_traces=most_traces,
-                           keep_traces=keep_traces, seed=seed, max_memory=max_memory, max_seconds=max_seconds,
-                           exporter_options=exporter_options)
-    if before is not None:
-        result.exporters = {**before.exporters, **result.exporters}
-        result.notes = [*before.notes, *result.notes]
-    return result
+    with left_as_it_was(model, seed):  # modes and generators, whatever is tried
+        chosen = task_for(model, task)
+        before: BuildResult | None = None
+        if exporter in ("auto", "build"):
+            before = built(model, chosen, build_options or {}, processor, seed)
+            if before.accepted or build_options or exporter == "build" or not chosen.modality:
+                return before
+        module = model_for(model, chosen)
+        maker, ranges = maker_for(module, chosen, sizes)
+        result = export_module(module, maker.make, sizes=ranges, exporter=exporter, most_traces=most_traces,
+                               keep_traces=keep_traces, seed=seed, max_memory=max_memory, max_seconds=max_seconds,
+                               exporter_options=exporter_options)
+        if before is not None:
+            result.exporters = {**before.exporters, **result.exporters}
+            result.notes = [*before.notes, *result.notes]
+        return result

@@ -58,7 +58,7 @@ def reference_of(model: Any) -> Any:
                             f"{', '.join(sorted(devices))}, and takes {size / 1e9:.1f} GB in float32 on the CPU")
     config = copy.deepcopy(model.config)
     config.dtype = torch.float32
-    with torch.random.fork_rng(devices=[]), torch.device("cpu"):  # the caller's generator goes on as if nothing was drawn
+    with torch.device("cpu"):
         made = type(model)(config).float()
     made.load_state_dict(model.state_dict())
     return made.eval()
@@ -97,6 +97,7 @@ class _Part:
         model = _thaw.Model.load(path)
         self.inputs = {port.name: port for port in model.inputs}
         self.outputs = [port.name for port in model.outputs]
+        self.is_classifier = any(port.name == "logits" and len(port.dims or []) == 2 for port in model.outputs)
         self._session = Session(model)
 
     def beside(self, point: Point, steps: Iterable[_Step]) -> Comparison:
@@ -123,10 +124,11 @@ def _of_text(reference: Any, part: _Part) -> Iterator[Comparison]:
     module = reference if "logits" in part.outputs else reference.base_model
     pad = getattr(reference.config.get_text_config(), "pad_token_id", None)
     tokens = plain_tokens(reference)
+    takes_padding = isinstance(pad, int) or not part.is_classifier  # which looks for the last token by the id of padding
     for point in _TOKENS:
         batch, seq = point["batch"], point["seq"]
         mask = torch.ones(batch, seq, dtype=torch.long)
-        for row in range(1, batch) if isinstance(pad, int) else ():  # padding at the right and at the left
+        for row in range(1, batch) if takes_padding else ():  # padding at the right and at the left
             mask[row, slice(-(seq // 3), None) if row % 2 else slice(0, seq // 3)] = 0
         ids = torch.where(mask == 1, tokens[torch.randint(0, len(tokens), (batch, seq))], pad or 0)
         with _module_at(text_of(point)):

@@ -2,6 +2,7 @@
 // addresses in a set of pointers.
 #pragma once
 
+#include <cstddef>
 #include <unordered_map>
 #include <utility>
 #include <vector>

@@ -19,7 +19,7 @@ constexpr char kSingleFile[] = "model.safetensors";
 constexpr char kIndexFile[] = "model.safetensors.index.json";
 constexpr auto kAsStored = [](const std::string& name) { return name; };
 
-const std::filesystem::path& require_folder(const std::filesystem::path& folder) {
+std::filesystem::path require_folder(const std::filesystem::path& folder) {
   if (std::filesystem::is_directory(folder)) return folder;
   throw Error(ErrorCode::kCannotRead,
               {.what = std::filesystem::exists(folder) ? "is not a folder" : "there is no such folder",
@@ -97,13 +97,13 @@ Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
 
 Checkpoint Checkpoint::in_memory(const CheckpointInMemory& given) {
   Checkpoint checkpoint(require_folder(given.folder), "weights in memory");
-  const auto refuse = [](const WeightInMemory& weight, std::string what, std::string expected) {
+  const auto refuse = [](const WeightBytes& weight, std::string what, std::string expected) {
     throw Error(ErrorCode::kInvalidArgument, {.what = std::move(what),
                                               .where = fmt::format("weight '{}'", weight.name),
                                               .expected = std::move(expected),
                                               .next = "pass each weight once, with all of its bytes"});
   };
-  for (const WeightInMemory& weight : given.weights) {
+  for (const WeightBytes& weight : given.weights) {
     ir::Tensor tensor = ir::Tensor::view(weight.name, weight.dtype, weight.dims, weight.bytes, weight.owner);
     if (const uint64_t needed = tensor.num_bytes(); needed != weight.bytes.size())
       refuse(weight, fmt::format("has {} bytes", weight.bytes.size()),

@@ -85,7 +85,7 @@ TEST(Checkpoint, OfMemoryRefusesWeightsThatAreNotWhole) {
   const TempFolder folder;
   const std::vector<float> values{1, 2};
   const auto bytes = std::as_bytes(std::span(values));
-  const auto says = [&](std::vector<WeightInMemory> weights) {
+  const auto says = [&](std::vector<WeightBytes> weights) {
     return error_of([&] { Checkpoint::in_memory({.folder = folder.path(), .weights = std::move(weights)}); });
   };
   EXPECT_THAT(says({}), HasSubstr("config.json"));

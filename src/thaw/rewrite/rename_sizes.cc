@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include "thaw/core/ascii.h"
 #include "thaw/core/error.h"
 #include "thaw/dim/text/text.h"
@@ -161,7 +163,7 @@ void require_renames(const SizeRenames& renames) {
     for (size_t j = 0; j < i; ++j) {
       if (renames[j].first == from) refuse("'" + from + "' is renamed twice", "one name for a size");
       if (renames[j].second == to)
-        refuse("'" + renames[j].first + "' and '" + from + "' would both be '" + to + "'",
+        refuse(fmt::format("'{}' and '{}' would both be '{}'", renames[j].first, from, to),
                "a name for each: equal names mean equal sizes");
     }
   }

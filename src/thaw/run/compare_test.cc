@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "thaw/core/error.h"
+
 namespace thaw::run {
 namespace {
 

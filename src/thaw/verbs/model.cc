@@ -93,10 +93,10 @@ Model parse_with_weights(std::span<const std::byte> bytes, const std::filesystem
   }
   std::vector<std::pair<ir::Value*, ir::Tensor>> made;
   for (const WeightBytes& weight : weights) {
-    const auto at = named.find(weight.location);
+    const auto at = named.find(weight.name);
     if (at == named.end())
       throw Error(ErrorCode::kInvalidArgument,
-                  {.what = fmt::format("no initializer has the location '{}'", weight.location),
+                  {.what = fmt::format("no initializer has the location '{}'", weight.name),
                    .where = "a weight in memory",
                    .expected = "a location that external_data of the main graph names"});
     const ir::Tensor& tensor = *at->second->initializer();
@@ -109,6 +109,10 @@ Model parse_with_weights(std::span<const std::byte> bytes, const std::filesystem
   }
   for (auto& [value, tensor] : made) graph.replace_initializer(value, std::move(tensor));
   return model;
+}
+
+void keep_alive(Model& model, std::shared_ptr<const void> owner) {
+  ModelAccess::of(model).owners.push_back(std::move(owner));
 }
 
 }  // namespace thaw

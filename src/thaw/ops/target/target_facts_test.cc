@@ -26,7 +26,7 @@ std::vector<std::string> split_text(const std::string& text, const std::string& 
 
 TypeSet types_in(const std::string& text) {
   TypeSet set;
-  for (std::string name : split_text(text, ", ")) {
+  for (const std::string& name : split_text(text, ", ")) {
     const bool is_quantized = name.starts_with("qint") || name.starts_with("quint");
     const auto type = ir::data_type_from_name(is_quantized ? name.substr(1) : name);
     EXPECT_TRUE(type) << name;
