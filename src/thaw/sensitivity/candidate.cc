@@ -66,7 +66,7 @@ Candidate::Candidate(const CutModel& base, const ir::Model& model) : base_(base)
     const ir::Value *now = model.graph->find(name), *before = base.model().graph->find(name);
     return now && before && number_here(now) != ValueNumbers::kOther && number_here(now) == base.numbers().of(before);
   };
-  BoundaryValues fed;
+  rewrite::BoundaryValues fed;
   for (const auto& [name, type] : base.passing())
     if (is_same(name)) fed.emplace(name, type);
   for (size_t i = 0; i < tail_; ++i)
@@ -78,7 +78,7 @@ Candidate::Candidate(const CutModel& base, const ir::Model& model) : base_(base)
           [&](const Section& section) { return std::ranges::find(section.inputs, output) != section.inputs.end(); });
       if (is_read_behind || value->is_output()) outputs_.push_back(output);
     }
-  if (!outputs_.empty()) part_ = submodel_of(model, fed, outputs_);
+  if (!outputs_.empty()) part_ = rewrite::submodel_of(model, fed, outputs_);
 }
 
 void Candidate::open() {

@@ -214,10 +214,10 @@ std::optional<size_t> CutModel::section_of(const ir::Node* node) const {
 }
 
 std::unique_ptr<ir::Model> CutModel::part(size_t index) const {
-  BoundaryValues fed;
+  rewrite::BoundaryValues fed;
   for (const std::string& input : sections_[index].inputs)
     if (const auto at = passing_.find(input); at != passing_.end()) fed.insert(*at);
-  return submodel_of(*model_, fed, sections_[index].outputs);
+  return rewrite::submodel_of(*model_, fed, sections_[index].outputs);
 }
 
 run::Session& CutModel::session(size_t index) {

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
+#include "thaw/rewrite/submodel.h"
 #include "thaw/run/session.h"
 #include "thaw/sensitivity/cached_arrays.h"
-#include "thaw/sensitivity/submodel.h"
 #include "thaw/sensitivity/value_numbers.h"
 
 namespace thaw::measuring {
@@ -40,7 +40,7 @@ class CutModel {
   size_t cuts() const { return cuts_; }  // cut points, in use or not
   const std::vector<Section>& sections() const { return sections_; }
   // Element types of all that passes from one section to another.
-  const BoundaryValues& passing() const { return passing_; }
+  const rewrite::BoundaryValues& passing() const { return passing_; }
   // Of a node of the main graph; none where it computes with constants alone: each section has its own.
   std::optional<size_t> section_of(const ir::Node* node) const;
 
@@ -79,9 +79,9 @@ class CutModel {
   std::unique_ptr<ValueNumbers> numbers_;
   size_t cuts_ = 0;
   std::vector<Section> sections_;
-  BoundaryValues passing_;
+  rewrite::BoundaryValues passing_;
   std::unordered_map<const ir::Node*, size_t> section_of_;
-  BoundaryValues named_;                               // what passes and the model's inputs, equal sizes by one name
+  rewrite::BoundaryValues named_;                      // what passes and the model's inputs, equal sizes by one name
   std::vector<std::string> batch_axes_;                // names of what may be the samples' axis
   std::vector<std::optional<run::Session>> sessions_;  // by section, as are those below
   std::vector<std::optional<std::set<std::string>>> rows_;  // of a section that runs: what has the samples' axis first

@@ -5,7 +5,7 @@
 
 namespace thaw::measuring {
 
-std::optional<std::set<std::string>> rows_of_section(ir::Model& part, const BoundaryValues& types,
+std::optional<std::set<std::string>> rows_of_section(ir::Model& part, const rewrite::BoundaryValues& types,
                                                      const std::string& axis) {
   std::set<std::string> names;
   std::vector<ir::Value*> rows;

@@ -22,7 +22,8 @@ TEST(RowsOfSection, ALayerTreatsThemApart) {
   ir::Value* scores = m.add_node("Add", {m.add_node("MatMul", {m.add_node("MatMul", {x, w}), transposed}), mask});
   m.add_output(m.add_node("MatMul", {m.add_node("Softmax", {scores}, {{"axis", int64_t{-1}}}), x}), "y");
   auto model = m.build();
-  const BoundaryValues types{{"x", kTokens}, {"mask", ir::tensor_type(DataType::kFloat, {"size_0", 1, "size_1"})}};
+  const rewrite::BoundaryValues types{{"x", kTokens},
+                                      {"mask", ir::tensor_type(DataType::kFloat, {"size_0", 1, "size_1"})}};
   EXPECT_EQ(rows_of_section(*model, types, "size_0"), (Names{"x", "mask", "y"}));
   EXPECT_FALSE(rows_of_section(*model, types, "size_1"));
   // A mask for all samples stays as it is; one of a size that is not known to be theirs is no mask of theirs.

@@ -1,11 +1,11 @@
 #include "thaw/sensitivity/whole_model.h"
 
-#include "thaw/sensitivity/submodel.h"
+#include "thaw/rewrite/submodel.h"
 
 namespace thaw::measuring {
 
 WholeModel::WholeModel(const ir::Model& model, const std::vector<std::string>& outputs, int threads)
-    : session_(*submodel_of(model, {}, outputs), SessionOptions{.threads = threads, .spinning = false}) {}
+    : session_(*rewrite::submodel_of(model, {}, outputs), SessionOptions{.threads = threads, .spinning = false}) {}
 
 Arrays WholeModel::run(const CachedArrays& kept, size_t sample) {
   Arrays feeds;

@@ -1,9 +1,9 @@
-#include "thaw/sensitivity/submodel.h"
+#include "thaw/rewrite/submodel.h"
 
 #include "thaw/rewrite/remove_unused.h"
 #include "thaw/run/relax.h"
 
-namespace thaw::measuring {
+namespace thaw::rewrite {
 
 std::unique_ptr<ir::Model> submodel_of(const ir::Model& model, const BoundaryValues& fed,
                                        const std::vector<std::string>& outputs) {
@@ -19,7 +19,7 @@ std::unique_ptr<ir::Model> submodel_of(const ir::Model& model, const BoundaryVal
     graph.rename(made, graph.unique_name(name + "_before"));
     graph.replace_uses(made, graph.add_input(name, type));
   }
-  rewrite::remove_unused(*part);
+  remove_unused(*part);
   const std::vector<ir::Value*> inputs = graph.inputs();
   for (ir::Value* input : inputs)
     if (!input->is_used()) graph.remove_input(input);
@@ -27,4 +27,4 @@ std::unique_ptr<ir::Model> submodel_of(const ir::Model& model, const BoundaryVal
   return part;
 }
 
-}  // namespace thaw::measuring
+}  // namespace thaw::rewrite

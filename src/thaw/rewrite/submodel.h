@@ -8,7 +8,7 @@
 
 #include "thaw/ir/graph/model.h"
 
-namespace thaw::measuring {
+namespace thaw::rewrite {
 
 // Values of the main graph that nodes make, with their element types and ranks.
 using BoundaryValues = std::map<std::string, ir::Type, std::less<>>;
@@ -18,4 +18,4 @@ using BoundaryValues = std::map<std::string, ir::Type, std::less<>>;
 std::unique_ptr<ir::Model> submodel_of(const ir::Model& model, const BoundaryValues& fed,
                                        const std::vector<std::string>& outputs);
 
-}  // namespace thaw::measuring
+}  // namespace thaw::rewrite
