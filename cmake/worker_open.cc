@@ -1,5 +1,5 @@
 // open(2) and its like for the programs that are workers: a file that the worker's sandbox denies is asked of Thaw
-// (src/thaw/run/handed_files.h). Everything else is as the C library has it. A program's own functions come before those of
+// (src/thaw/run/handed_files.h), and the profile that ONNX Runtime writes is memory (src/thaw/run/profile.h). Everything else is as the C library has it. A program's own functions come before those of
 // libraries, so that ONNX Runtime calls these.
 #include <cerrno>
 #include <cstdarg>
@@ -11,6 +11,7 @@
 
 #include "thaw/core/sanitized.h"
 #include "thaw/run/handed_files.h"
+#include "thaw/run/profile.h"
 
 #ifndef THAW_SANITIZED  // sanitizers have functions of these names themselves, and workers without a sandbox
 
@@ -37,6 +38,8 @@ int or_handed(int fd, int folder, const char* path, int flags) {
 }
 
 std::FILE* or_handed(std::FILE* file, const char* path, const char* mode) {
+  if (file == nullptr && mode[0] == 'w')
+    if (const int memory = thaw::run::profile_memory(path); memory >= 0) return ::fdopen(memory, mode);
   if (file != nullptr || errno != EACCES || mode[0] != 'r' || std::strchr(mode, '+') != nullptr) return file;
   const int handed = thaw::run::file_from_thaw(path);
   if (handed >= 0) return ::fdopen(handed, mode);

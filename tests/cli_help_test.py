@@ -83,7 +83,7 @@ def test_the_calls_of_examples_parse(thaw, tmp_path):
 
 def test_every_option_is_described(thaw):
     page = (SOURCE / "docs/cli.md").read_text()
-    common = {"--help", "--format", "--max-memory", "--max-visits", "--timeout", "--no-sandbox", "--quiet", "--verbose", "--color"}
+    common = {"--help", "--format", "--max-memory", "--max-visits", "--timeout", "--no-sandbox", "--provider", "--onnxruntime", "--quiet", "--verbose", "--color"}
     start = page.split("\n## ")[0]
     assert all(option in start for option in common)
     for verb in verbs(thaw):

@@ -20,7 +20,7 @@ INTERNALS = [page for page in sorted((SOURCE / "docs" / "internals").glob("*.md"
 # Verbs whose page is another's.
 SHARED = {"rule": "check", "completion": None}
 # Pages on something else than a verb, and the verb that they begin with.
-TASKS = {"ci": "check", "targets": "check"}
+TASKS = {"ci": "check", "targets": "check", "providers": "run"}
 
 
 @pytest.fixture(scope="session")

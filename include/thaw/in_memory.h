@@ -24,6 +24,9 @@ namespace thaw {
 // to ONNX Runtime's process in shared memory.
 THAW_API RunReport run_model(const Model& model, const RunOptions& options);
 
+// A page: the graph of the model that was run, its nodes marked with their providers, and how long each took. Of a report with a placement.
+THAW_API std::string to_html(const RunReport& report, const Model& model);
+
 // As verify() does, with models in memory instead of the paths in the options; null: the path. Both must live as long as the call.
 THAW_API VerifyReport verify(const VerifyOptions& options, const Model* model, const Model* reference);
 

@@ -1,4 +1,4 @@
-// Runs models in ONNX Runtime, on the CPU.
+// Runs models in ONNX Runtime, on the CPU or with other execution providers.
 //
 //   thaw::Session session("vision.onnx");
 //   thaw::Arrays outputs = session.run({{"pixel_values", pixels}, {"grid_thw", grid}});
@@ -28,6 +28,20 @@ namespace thaw {
 // Graph optimization level of ONNX Runtime.
 enum class Optimization : uint8_t { kNone, kBasic, kExtended, kAll };
 
+// An execution provider of ONNX Runtime. It runs the nodes that it supports, the CPU the others.
+struct Provider {
+  std::string name;  // "cuda", or "CUDAExecutionProvider"; case does not matter
+  // Of the provider, as ONNX Runtime documents them: {"device_id", "1"}. Of Thaw, for providers in a library of their own: "library",
+  // its path, and "hardware", "gpu", "npu" or "cpu".
+  std::map<std::string, std::string> options = {};
+};
+
+// The providers of all sessions of this process that name none themselves, in the order in which they choose nodes; the CPU is the last
+// of all, and alone where the list is empty. For sessions that are made later. Throws thaw::Error for what ONNX Runtime does not have
+// (kRuntimeMissing), and for what cannot be used here (kRuntimeFailed). Thread-safe.
+THAW_API void set_providers(std::vector<Provider> providers);
+THAW_API std::vector<Provider> providers();
+
 struct SessionOptions {
   int threads = 0;  // intra-op threads; 0: one for each core
   Optimization optimization = Optimization::kAll;
@@ -37,6 +51,41 @@ struct SessionOptions {
   bool spinning = true;
   // Loads ONNX Runtime into this process. No limits apply, and a crash of it crashes this process. Only for trusted models.
   bool in_process = false;
+  std::vector<Provider> providers = {};  // empty: those of set_providers(); {{"cpu"}}: the CPU alone
+  bool profile = false;  // record where each node runs, and for how long (not in_process): Session::placement()
+};
+
+struct UsedProvider {
+  std::string name;                                 // ONNX Runtime's: "OpenVINOExecutionProvider"
+  std::string device;                               // "CPU Intel"; empty where ONNX Runtime does not tell
+  std::map<std::string, std::string> options = {};  // that it was given
+};
+
+// Where a model ran.
+struct Runtime {
+  std::string version;                  // of ONNX Runtime: "1.31.1"
+  std::vector<UsedProvider> providers;  // in their order, without the CPU; empty: on the CPU
+};
+
+// A node of the model, after the optimizations that ONNX Runtime makes for every provider.
+struct PlacedNode {
+  std::string name, op_type;
+  std::string provider;
+};
+
+// What ONNX Runtime ran: a node, several that it fused, or a whole part of the model that a provider compiled.
+struct TimedNode {
+  std::string name, op_type;
+  std::string provider;
+  double seconds = 0;    // of all runs
+  bool is_copy = false;  // from one device to another
+};
+
+struct Placement {
+  std::vector<PlacedNode> nodes;  // empty where ONNX Runtime is older than 1.24, which does not tell
+  std::vector<TimedNode> timed;   // in the order in which they first ran
+  uint64_t runs = 0;
+  double seconds = 0;  // of all runs
 };
 
 // Names ONNX Runtime: its library, or a folder that holds it, such as onnxruntime/ of a Python wheel. Without a call it is searched,
@@ -60,6 +109,7 @@ class THAW_API Session {
 
   std::vector<Port> inputs() const;  // without dims
   std::vector<Port> outputs() const;
+  Runtime runtime() const;
 
   // Runs the model. Inputs without a default are required, with their dtype. `wanted`: names of outputs; empty: all. A sequence of
   // tensors is returned as NAME[0], NAME[1], …; an empty optional is left out; maps are not supported. Thread-safe.
@@ -67,6 +117,9 @@ class THAW_API Session {
 
   // Warnings of ONNX Runtime since the last call, without duplicates.
   std::vector<std::string> take_warnings();
+
+  // Of a session with SessionOptions::profile, once: what was run so far. Runs after it are not recorded.
+  Placement placement();
 
  private:
   std::unique_ptr<run::Session> session_;
@@ -99,6 +152,7 @@ struct RunCheck {
   // |y - x| <= 1e-3 max |x| in each output; 1e-2 for types of 16 bits or fewer; of lift() 2e-5 (docs/cli.md, Reports).
   bool agrees = true;
   std::string message;  // why it does not agree
+  Runtime runtime = {};
 };
 
 struct RunOptions {
@@ -110,6 +164,7 @@ struct RunOptions {
   std::vector<std::string> outputs = {};  // names; empty: all
   SessionOptions session = {};
   std::filesystem::path output = {};  // file for the outputs: .npz, or .npy for one array; empty: none
+  bool placement = false;             // say where each node ran
 };
 
 struct RunReport {
@@ -120,6 +175,8 @@ struct RunReport {
   double seconds = 0;                 // of the run
   NamedSizes sizes;                   // of the random inputs
   std::string output;                 // path of the file that was written
+  Runtime runtime;
+  std::optional<Placement> placement = {};
 };
 
 // Runs a model once. Throws thaw::Error for inputs that are missing or do not match, and where it does not run.

@@ -28,4 +28,7 @@ THAW_API void set_sizes(const std::string& text, VerifyOptions& options);
 // "grid_thw:int64[1,3]".
 THAW_API AddedInput parse_added_input(const std::string& text);
 
+// "cuda", "cuda:device_id=1,use_tf32=0". A comma begins another option where NAME= follows it.
+THAW_API Provider parse_provider(const std::string& text);
+
 }  // namespace thaw

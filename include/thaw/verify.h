@@ -35,6 +35,7 @@ struct Tolerance {
 // How a reference model is run.
 struct ReferenceOptions {
   SessionOptions session;                    // of both models
+  std::vector<Provider> providers = {};      // of the reference; empty: those of `session`
   std::map<std::string, std::string> names;  // of inputs and outputs: model -> reference, where they differ
   bool cast = false;                         // convert inputs of another dtype
   bool per_sample = false;                   // run once for each row along axis 0
@@ -43,7 +44,7 @@ struct ReferenceOptions {
 struct VerifyOptions {
   std::filesystem::path model;
   // A model; an .npz file with inputs and expected outputs, or a folder of such files. Arrays are NAME, NAME_<i> for case i, or
-  // CASE/NAME, where NAME is an input or output.
+  // CASE/NAME, where NAME is an input or output. Empty: the model itself, which ReferenceOptions::providers run.
   std::filesystem::path reference;
   // Sizes to run at: "n=1|3,h=320..640:32", groups separated by ';', with the names that `thaw inspect` prints. Empty: three are chosen
   // that the reference runs at.
@@ -58,6 +59,8 @@ struct VerifyOptions {
   std::vector<std::string> outputs = {};  // names of the model's outputs; empty: all that the reference has
   // Name of an input [batch, length] of ones and zeros. Where it is 0, outputs [batch, length, …] are not compared.
   std::string mask = {};
+  bool where =
+      false;  // where outputs differ, find the first tensors inside the models that do; the reference is a model
   std::function<void(size_t done, size_t total)> progress = {};  // may be empty
 };
 
@@ -98,12 +101,38 @@ struct PointResult {
   double model_seconds = 0, reference_seconds = 0;
 };
 
+// A tensor inside the models that differs, though those that it is computed from agree.
+struct FirstDifference {
+  std::string name;                 // of the tensor, in the model
+  std::string node, op_type;        // that outputs it there
+  std::string actual, expected;     // "float32[2,3]"
+  Comparison comparison;            // in the run of the whole models
+  std::vector<std::string> inputs;  // the tensors that agree, from which it is computed
+  // The nodes between, with the reference's numbers of `inputs` on both sides. Where these agree, the operator is right and passes on what
+  // the tolerance let through. Unset where they do not run alone.
+  std::optional<Comparison> alone = {};
+  std::vector<std::string> operators;  // types of the model's nodes between
+};
+
+// What a search for the first differences did, at the first size that differs.
+struct DifferenceSearch {
+  std::string case_name;
+  NamedSizes sizes;
+  std::vector<FirstDifference> tensors;  // in topological order
+  uint64_t candidates = 0;               // tensors of that name in both models
+  uint64_t compared = 0;                 // of these
+  uint64_t runs = 0;                     // of each model
+  std::vector<std::string> notes;
+};
+
 struct VerifyReport {
   std::string model, reference;  // paths
   std::vector<PointResult> points;
   std::vector<std::string> notes;     // what was skipped or adapted
   std::vector<std::string> warnings;  // of ONNX Runtime
-  THAW_API bool accepted() const;     // there is a point, and all agree
+  Runtime runtime, reference_runtime;
+  std::optional<DifferenceSearch> where = {};
+  THAW_API bool accepted() const;  // there is a point, and all agree
 };
 
 // Throws thaw::Error for a wrong call or file. Where a side does not run at a size, the report says so.

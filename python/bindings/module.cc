@@ -224,6 +224,8 @@ void bind_session(nb::module_& m) {
             return interruptible([&] { return self.run(feeds, outputs); });
           },
           nb::arg("feeds"), nb::arg("outputs") = std::vector<std::string>())
+      .def_prop_ro("runtime", &Session::runtime)
+      .def("placement", [](Session& self) { return interruptible([&] { return self.placement(); }); })
       .def("take_warnings", &Session::take_warnings);
 }
 
@@ -409,8 +411,11 @@ void bind_verbs(nb::module_& m) {
   m.def("parse_points", &parse_points, nb::arg("text"));
   m.def("set_sizes", &set_sizes, nb::arg("text"), nb::arg("options"));
   m.def("parse_added_input", &parse_added_input, nb::arg("text"));
+  m.def("parse_provider", &parse_provider, nb::arg("text"));
   m.def("prove", &prove, nb::arg("statement"));
   m.def("set_onnxruntime", &set_onnxruntime, nb::arg("path"));
+  m.def("set_providers", &set_providers, nb::arg("providers"));
+  m.def("providers", &providers);
   m.def("set_limits", &set_limits, nb::arg("limits"));
   m.def("limits", &limits);
 }

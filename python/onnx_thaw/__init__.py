@@ -33,6 +33,7 @@ from onnx_thaw._models import ModelLike, load
 from onnx_thaw._precision import convert, merge_reports, plan, sensitivity
 from onnx_thaw._reading import Inspection, check, diff, inspect, profiles_json, prove, rules, targets
 from onnx_thaw._running import generate, inputs, run, verify
+from onnx_thaw._runtime import providers, set_onnxruntime, set_providers
 from onnx_thaw._session import Session
 from onnx_thaw._tables import to_pandas
 from onnx_thaw._thaw import Dim, Limits, Model, SaveOptions, limits, set_limits
@@ -113,10 +114,13 @@ __all__ = [
     "profiles_json",
     "progress",
     "prove",
+    "providers",
     "rules",
     "run",
     "sensitivity",
     "set_limits",
+    "set_onnxruntime",
+    "set_providers",
     "split",
     "targets",
     "to_pandas",

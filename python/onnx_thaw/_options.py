@@ -14,6 +14,8 @@ PathLike: TypeAlias = Union[str, "os.PathLike[str]"]
 Sizes: TypeAlias = str | Mapping[str, int | str | range]
 Inputs: TypeAlias = Mapping[str, Any]
 Values: TypeAlias = Mapping[str, Iterable[int]]
+# "cuda", or several in their order: ["tensorrt", "cuda:device_id=1"].
+Providers: TypeAlias = str | Iterable[str]
 Ranges: TypeAlias = Mapping[str, tuple[float, float]]
 
 E = TypeVar("E")
@@ -104,6 +106,11 @@ def output(path: PathLike | None, external: str, rename: Mapping[str, str] | Non
     made.rename = list((rename or {}).items())
     made.in_place = in_place
     return made
+
+
+def providers(given: Providers) -> list[_thaw.Provider]:
+    """Execution providers, each as the command takes it: "cuda", "cuda:device_id=1"."""
+    return [_thaw.parse_provider(each) for each in many(given)]
 
 
 def paths(given: PathLike | Iterable[PathLike]) -> list[Path]:

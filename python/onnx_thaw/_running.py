@@ -10,6 +10,7 @@ from onnx_thaw._models import ModelLike, path_or_model
 from onnx_thaw._options import (
     Inputs,
     PathLike,
+    Providers,
     Ranges,
     Sizes,
     Values,
@@ -20,6 +21,7 @@ from onnx_thaw._options import (
     tolerance,
     word,
 )
+from onnx_thaw._options import providers as _providers
 
 
 @verb
@@ -99,7 +101,8 @@ def inputs(files: PathLike | Iterable[PathLike], path: PathLike | None = None, *
 @verb
 def run(model: ModelLike, inputs: Inputs | None = None, path: PathLike | None = None, *, values: Values | None = None,
         value_range: Ranges | None = None, sizes: Sizes = "", random: bool = False, cast: bool = False, outputs: Iterable[str] = (),
-        seed: int = 0, threads: int = 0, optimization: str = "all") -> _thaw.RunReport:
+        seed: int = 0, threads: int = 0, optimization: str = "all", providers: Providers = (),
+        placement: bool = False) -> _thaw.RunReport:
     """Runs a model once in ONNX Runtime.
 
     Args:
@@ -115,6 +118,9 @@ def run(model: ModelLike, inputs: Inputs | None = None, path: PathLike | None = 
         seed: Of what is drawn.
         threads: Intra-op threads; 0: one for each core.
         optimization: "none", "basic", "extended" or "all".
+        providers: Execution providers of ONNX Runtime, in their order: "cuda", ["tensorrt", "cuda:device_id=1"]; by default those of
+            `set_providers`.
+        placement: Record where each node ran, and for how long.
 
     Returns:
         The outputs by name, the inputs, and the time of the run in seconds.
@@ -132,6 +138,7 @@ def run(model: ModelLike, inputs: Inputs | None = None, path: PathLike | None = 
     options.feeds, options.sizes, options.random = feeds(inputs, values, seed, value_range), text_of_sizes(sizes), random
     options.cast, options.outputs, options.session.threads = cast, list(outputs), threads
     options.session.optimization = choice(_thaw.Optimization, optimization)
+    options.session.providers, options.placement = _providers(providers), placement
     if path is not None:
         options.output = Path(path)
     options.model, given = path_or_model(model)
@@ -142,7 +149,7 @@ def run(model: ModelLike, inputs: Inputs | None = None, path: PathLike | None = 
 def generate(folder: PathLike, *, prompt: str = "", text: str | None = None, tokens: Iterable[int] = (),
              files: PathLike | Iterable[PathLike] = (), clips: Iterable[Iterable[PathLike]] = (), fps: float | None = None,
              checkpoint: PathLike | None = None, max_new_tokens: int = 256, threads: int = 0, optimization: str = "all",
-             progress: Callable[[int, str], None] | None = None) -> _thaw.Generated:
+             providers: Providers = (), progress: Callable[[int, str], None] | None = None) -> _thaw.Generated:
     """Generates text with models that `build` wrote with `kv_cache`; greedy decoding.
 
     Args:
@@ -157,6 +164,8 @@ def generate(folder: PathLike, *, prompt: str = "", text: str | None = None, tok
         max_new_tokens: At most so many.
         threads: Of ONNX Runtime; 0: one for each core.
         optimization: Of ONNX Runtime: "none", "basic", "extended" or "all".
+        providers: Execution providers of ONNX Runtime, in their order: "cuda", ["tensorrt", "cuda:device_id=1"]; by default those of
+            `set_providers`.
         progress: Called for each token, with the text that it completes.
 
     Returns:
@@ -171,6 +180,7 @@ def generate(folder: PathLike, *, prompt: str = "", text: str | None = None, tok
     options.files, options.max_new_tokens, options.session.threads = paths(files), max_new_tokens, threads
     options.clips, options.frame_rate = [paths(clip) for clip in clips], fps
     options.session.optimization = choice(_thaw.Optimization, optimization)
+    options.session.providers = _providers(providers)
     if checkpoint is not None:
         options.checkpoint = Path(checkpoint)
     if progress is not None:
@@ -179,16 +189,17 @@ def generate(folder: PathLike, *, prompt: str = "", text: str | None = None, tok
 
 
 @verb
-def verify(model: ModelLike, against: ModelLike, *, sizes: Sizes = "", points: int = 0, inputs: Inputs | None = None,
+def verify(model: ModelLike, against: ModelLike | None = None, *, sizes: Sizes = "", points: int = 0, inputs: Inputs | None = None,
            values: Values | None = None, value_range: Ranges | None = None, seed: int = 0, atol: float | None = None,
            rtol: float | None = None, cosine: float | None = None, outputs: Iterable[str] = (), mask: str = "", cast: bool = False,
            per_sample: bool = False, map: Mapping[str, str] | None = None, threads: int = 0, optimization: str = "all",
-           progress: Callable[[int, int], None] | None = None) -> _thaw.VerifyReport:
+           providers: Providers = (), against_provider: Providers = (), where: bool = False, progress: Callable[[int, int], None] | None = None) -> _thaw.VerifyReport:
     """Compares a model with a reference: runs both on the same inputs at several sizes, and compares all outputs.
 
     Args:
         model: The model.
-        against: The reference: a model, an .npz file of inputs and expected outputs, or a folder of such files.
+        against: The reference: a model, an .npz file of inputs and expected outputs, or a folder of such files; None: the model
+            itself, which runs with `against_provider`.
         sizes: Sizes to run at; by default three that the reference runs at.
         points: How many to choose in wide ranges; 0: 6.
         inputs: Arrays by input name; the rest is drawn.
@@ -205,6 +216,10 @@ def verify(model: ModelLike, against: ModelLike, *, sizes: Sizes = "", points: i
         map: Names of inputs and outputs: the model's to the reference's, where they differ.
         threads: Of ONNX Runtime, intra-op; 0: one for each core.
         optimization: Of ONNX Runtime: "none", "basic", "extended" or "all".
+        providers: Execution providers of ONNX Runtime, in their order: "cuda", ["tensorrt", "cuda:device_id=1"]; by default those of
+            `set_providers`.
+        against_provider: The same of the reference; by default `providers`.
+        where: Where outputs differ, find the first tensors inside the models that do.
         progress: Called with points done and in total.
 
     Returns:
@@ -225,8 +240,12 @@ def verify(model: ModelLike, against: ModelLike, *, sizes: Sizes = "", points: i
     options.tolerance, options.outputs, options.mask = tolerance(atol, rtol, cosine), list(outputs), mask
     options.how.cast, options.how.per_sample, options.how.names = cast, per_sample, dict(map or {})
     options.how.session.threads, options.how.session.optimization = threads, choice(_thaw.Optimization, optimization)
+    options.how.session.providers, options.how.providers = _providers(providers), _providers(against_provider)
+    options.where = where
     if progress is not None:
         options.progress = progress
     options.model, given = path_or_model(model)
-    options.reference, reference = path_or_model(against)
+    reference = None
+    if against is not None:
+        options.reference, reference = path_or_model(against)
     return _thaw.verify(options, given, reference)

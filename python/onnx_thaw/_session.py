@@ -6,7 +6,8 @@ from typing import Any
 
 from onnx_thaw import _thaw
 from onnx_thaw._models import ModelLike, path_or_model
-from onnx_thaw._options import Inputs, choice
+from onnx_thaw._options import Inputs, Providers, choice
+from onnx_thaw._options import providers as _providers
 
 
 class Session:
@@ -16,6 +17,9 @@ class Session:
         model: The model.
         threads: Intra-op threads; 0: one for each core.
         optimization: "none", "basic", "extended" or "all".
+        providers: Execution providers, in their order: "cuda", ["tensorrt", "cuda:device_id=1"]; by default those of
+            `set_providers`.
+        profile: Record where each node runs, and for how long, for `placement`.
 
     Raises:
         RuntimeFailed: ONNX Runtime does not load it.
@@ -27,9 +31,11 @@ class Session:
         (2, 5, 64)
     """
 
-    def __init__(self, model: ModelLike, *, threads: int = 0, optimization: str = "all") -> None:
+    def __init__(self, model: ModelLike, *, threads: int = 0, optimization: str = "all", providers: Providers = (),
+                 profile: bool = False) -> None:
         options = _thaw.SessionOptions()
         options.threads, options.optimization = threads, choice(_thaw.Optimization, optimization)
+        options.providers, options.profile = _providers(providers), profile
         path, given = path_or_model(model)
         self._session = _thaw.Session(path, options) if given is None else _thaw.Session(given, options)
 
@@ -58,6 +64,15 @@ class Session:
             RuntimeFailed: it does not run.
         """
         return self._session.run(dict(inputs), list(outputs))
+
+    @property
+    def runtime(self) -> _thaw.Runtime:
+        """ONNX Runtime's version, and the execution providers besides its CPU."""
+        return self._session.runtime
+
+    def placement(self) -> _thaw.Placement:
+        """Where each node ran so far, and for how long; once, of a session with `profile`."""
+        return self._session.placement()
 
     def take_warnings(self) -> list[str]:
         """Warnings of ONNX Runtime since the last call."""

@@ -11,7 +11,8 @@ import pytest
 import onnx_thaw as thaw
 from conftest import frozen, mlp, model, numbers, python
 
-VERBS = sorted({name for name in thaw.__all__ if inspect.isfunction(getattr(thaw, name))} - {"load", "to_pandas"})
+SETTINGS = {"providers", "set_onnxruntime", "set_providers"}  # of the process
+VERBS = sorted({name for name in thaw.__all__ if inspect.isfunction(getattr(thaw, name))} - {"load", "to_pandas"} - SETTINGS)
 
 
 def warns_of_conversion():

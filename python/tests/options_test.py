@@ -34,8 +34,9 @@ FUNCTIONS = {
 # Verbs of the shell, and the server of tools.
 NO_FUNCTION = {"mcp", "completion"}
 
-# Of all verbs: what a result has as methods, what is of the process (`set_limits`), and what is of the terminal.
-EVERYWHERE = {"format", "report", "all", "dry-run", "timeout", "no-sandbox", "max-memory", "max-visits", "help", "quiet", "verbose", "color"}
+# Of all verbs: what a result has as methods, what is of the process (`set_limits`, `set_providers`, `set_onnxruntime`), and what is of the
+# terminal.
+EVERYWHERE = {"format", "report", "all", "dry-run", "timeout", "no-sandbox", "provider", "onnxruntime", "max-memory", "max-visits", "help", "quiet", "verbose", "color"}
 # Of a verb: exit codes and settings of a folder are the command's.
 OF_THE_COMMAND = {"check": {"config", "exit-zero"}}
 # Options that go by another name: of a word that Python keeps for itself, of one that says no, or of one that two options share.

@@ -53,7 +53,7 @@ Action define_inputs(Options& options) {
   add_output(options, arguments->output, kInputsName);
   add_dry_run(options, arguments->dry_run);
   add_format(options, arguments->format);
-  add_limits(options);
+  add_limits(options, Runs::kTokenizer);
   rename_preprocessing(options);
   options.common({"--output", "--for", "--model", "--resize", "--mean", "--std", "--scale", "--text", "--frames"});
   options.examples(

@@ -21,8 +21,9 @@ using Json = nlohmann::json;
 using report::JsonWriter;
 
 constexpr std::string_view kDryRun = "dry-run", kFormat = "format";
-// What the server decides: the form of what is printed, and that models of strangers run in the sandbox.
-constexpr std::array kOfServer = {kFormat, std::string_view("no-sandbox")};
+// What the server decides: the form of what is printed, that models of strangers run in the sandbox, and which libraries run them.
+constexpr std::array kOfServer = {kFormat, std::string_view("no-sandbox"), std::string_view("onnxruntime"),
+                                  std::string_view("provider"), std::string_view("against-provider")};
 constexpr double kMostExact = 0x1p53;  // larger bounds say nothing
 
 // The argument of the tool that stands for the option.

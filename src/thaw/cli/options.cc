@@ -188,16 +188,24 @@ void Options::required(const std::string& names, std::string& value, const std::
   app_->add_option(names, value, help)->type_name(type)->required();
 }
 
-void Options::text(const std::string& names, std::function<void(const std::string&)> take, const std::string& type,
-                   const std::string& help) {
-  const auto checked = [take = std::move(take)](const std::string& text) {
+namespace {
+
+// What `take` finds wrong is wrong with the call.
+std::function<void(const std::string&)> refusing(std::function<void(const std::string&)> take) {
+  return [take = std::move(take)](const std::string& text) {
     try {
       take(text);
     } catch (const Error& error) {
       refuse(error.parts().what);
     }
   };
-  app_->add_option_function<std::string>(names, checked, help)->type_name(type);
+}
+
+}  // namespace
+
+void Options::text(const std::string& names, std::function<void(const std::string&)> take, const std::string& type,
+                   const std::string& help) {
+  app_->add_option_function<std::string>(names, refusing(std::move(take)), help)->type_name(type);
 }
 
 void Options::size(const std::string& names, std::function<void(uint64_t)> take, const std::string& type,
@@ -219,6 +227,15 @@ void Options::list(const std::string& names, std::vector<std::string>& list, con
 void Options::texts(const std::string& names, std::vector<std::string>& texts, const std::string& type,
                     const std::string& help) {
   declared_[app_->add_option(names, texts, help)->type_name(type)->allow_extra_args(false)].several = Several::kTexts;
+}
+
+void Options::each(const std::string& names, std::function<void(const std::string&)> take, const std::string& type,
+                   const std::string& help) {
+  const auto take_all = [take = refusing(std::move(take))](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) take(text);
+  };
+  CLI::Option* const option = app_->add_option_function<std::vector<std::string>>(names, take_all, help);
+  declared_[option->type_name(type)->allow_extra_args(false)].several = Several::kTexts;
 }
 
 void Options::groups(const std::string& names, std::vector<std::vector<std::string>>& groups, const std::string& type,

@@ -90,6 +90,9 @@ class Options {
   // Given once or more, and not cut at commas.
   void texts(const std::string& names, std::vector<std::string>& texts, const std::string& type,
              const std::string& help);
+  // The same, each read by `take` as in text().
+  void each(const std::string& names, std::function<void(const std::string&)> take, const std::string& type,
+            const std::string& help);
   // Several words behind each.
   void groups(const std::string& names, std::vector<std::vector<std::string>>& groups, const std::string& type,
               const std::string& help);

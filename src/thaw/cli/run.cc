@@ -8,22 +8,25 @@
 #include <fmt/format.h>
 
 #include "thaw/cli/output.h"
+#include "thaw/cli/report_file.h"
 #include "thaw/cli/shared_options.h"
 #include "thaw/cli/verb.h"
 #include "thaw/core/error.h"
 #include "thaw/core/printable.h"
 #include "thaw/generate.h"
+#include "thaw/in_memory.h"
 #include "thaw/verbs/texts.h"
 
 namespace thaw::cli {
 namespace {
 
 struct RunArguments {
-  std::string model, output;
+  std::string model, output, report;
   FeedArguments feeds;
   RunOptions run;
   MediaArguments media;
   GenerateOptions generate;  // of a folder of models
+  bool all = false;
   Format format = Format::kText;
 };
 
@@ -59,6 +62,11 @@ int run_folder(const RunArguments& arguments, const Options& options) {
       has_text |= !text.empty();
       write_output(printable_prose(text));
     };
+  if (arguments.run.placement || !arguments.report.empty())
+    throw Error(ErrorCode::kInvalidArgument, {.what = "a folder of models is run by many sessions",
+                                              .where = arguments.run.placement ? "--placement" : "--report",
+                                              .expected = "one ONNX file",
+                                              .next = "run one of the folder's models by itself"});
   const Generated made = generate(arguments.model, how);
   if (arguments.format == Format::kJson) {
     write_output(to_json(made));
@@ -85,12 +93,16 @@ int run_once(const RunArguments& arguments, const Options& options) {
   std::error_code failed;
   if (std::filesystem::is_directory(arguments.model, failed)) return run_folder(arguments, options);
   require_model(arguments);
+  const ReportFile page(arguments.report, {arguments.model, arguments.output});
   RunOptions how = arguments.run;
+  how.placement |= page.is_wanted();
   how.model = arguments.model;
   how.feeds = arguments.feeds.feeds();
   feed_media(arguments.media, options, arguments.model, how.feeds);
   how.output = arguments.output;
-  print(run_model(how), arguments.format);
+  const RunReport report = run_model(how);
+  page.write_one([&] { return to_html(report, Model::load(arguments.model)); }, [&] { return to_json(report); });
+  print(report, arguments.format, arguments.all);
   return kFine;
 }
 
@@ -121,6 +133,9 @@ Action define_run(Options& options) {
   options.value("-o,--output", arguments->output, "FILE", "write the outputs: .npz, or .npy for one (not written)");
   options.writes({"--output"});
   add_session(options, arguments->run.session);
+  options.flag("--placement", arguments->run.placement, "say which provider ran each node, and for how long");
+  add_all(options, arguments->all, "list every node, with --placement");
+  add_report(options, arguments->report);
   add_format(options, arguments->format);
   add_limits(options);
   options.common(

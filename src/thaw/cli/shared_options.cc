@@ -342,12 +342,45 @@ void require_fitting(const Options& options, const PrecisionOptions& precision) 
                  "it with --to int8 and --data");
 }
 
+void add_providers(Options& options, const std::string& name, std::vector<Provider>& providers,
+                   const std::string& help) {
+  options.each(
+      name, [&providers](const std::string& text) { providers.push_back(verbs::parse_provider(text)); },
+      "NAME:OPTION=VALUE,…", help);
+}
+
+namespace {
+
+// Which ONNX Runtime, and what of it.
+struct RuntimeArguments {
+  std::string onnxruntime;
+  std::vector<Provider> providers;
+
+  void use() const {
+    if (!onnxruntime.empty()) set_onnxruntime(onnxruntime);
+    set_providers(providers);
+  }
+};
+
+void add_runtime(Options& options, Runs runs, RuntimeArguments& given) {
+  options.heading("ONNX Runtime");
+  if (runs == Runs::kModels)
+    add_providers(options, "--provider", given.providers,
+                  "run models with this execution provider, such as cuda or openvino; several in their order (cpu)");
+  options.value("--onnxruntime", given.onnxruntime, "PATH",
+                "the library of ONNX Runtime, or a folder that holds it (the environment's)");
+}
+
+}  // namespace
+
 void add_limits(Options& options, Runs runs) {
+  const auto runtime = std::make_shared<RuntimeArguments>();
+  if (runs != Runs::kNothing) add_runtime(options, runs, *runtime);
   const auto limits = std::make_shared<Limits>();
   options.heading("Limits");
   // Long enough for what is worth waiting for, and an end to what never ends: how long many runs take nobody can tell.
   limits->run_timeout = 600;
-  if (runs == Runs::kModels)
+  if (runs == Runs::kModels || runs == Runs::kTokenizer)
     options.value("--timeout", limits->timeout, "SECONDS",
                   "end the call after this long; 0: never (600 for each load and each run)", Bounds{0, 1e9});
   if (runs != Runs::kNothing)
@@ -357,10 +390,11 @@ void add_limits(Options& options, Runs runs) {
       "the memory that Thaw and ONNX Runtime may take, such as 4G (all)");
   options.value("--max-visits", limits->max_visits, "N",
                 "nodes that shape inference may visit (1,000,000, and 500 for each node)");
-  options.when_parsed([limits, &options] {
+  options.when_parsed([limits, runtime, &options] {
     if (options.given("--timeout")) limits->run_timeout = 0;
     set_limits(*limits);
     if (limits->max_memory > 0) bound_memory(limits->max_memory);
+    runtime->use();  // within the limits
   });
 }
 

@@ -124,9 +124,13 @@ void add_target(Options& options, T& target, const std::string& help) {
       help);
 }
 
-// What a call may spend on a model (thaw/limits.h), from when the options are parsed. Without --timeout where no model runs, and without
-// --no-sandbox where none is even loaded.
-enum class Runs : uint8_t { kModels, kLoadsResult, kNothing };
+// --provider, which is given once for each, and reads them into `providers`.
+void add_providers(Options& options, const std::string& name, std::vector<Provider>& providers,
+                   const std::string& help);
+
+// What a call may spend on a model (thaw/limits.h), and what runs it, from when the options are parsed. Without --provider where ONNX
+// Runtime only makes token ids, without --timeout where no model runs, and without --no-sandbox where none is even loaded.
+enum class Runs : uint8_t { kModels, kTokenizer, kLoadsResult, kNothing };
 void add_limits(Options& options, Runs runs = Runs::kModels);
 
 }  // namespace thaw::cli

@@ -51,8 +51,11 @@ Action define_verify(Options& options) {
   options.arguments("FILE", arguments->media.files, "FILE", "images or recordings to run on, as for `thaw inputs`",
                     false);
   options.heading("Comparison");
-  options.required("--against", arguments->reference, "FILE",
-                   "the reference: a model, an .npz file of inputs and outputs, or a folder of them");
+  options.value("--against", arguments->reference, "FILE",
+                "the reference: a model, an .npz file of inputs and outputs, or a folder of them");
+  add_providers(options, "--against-provider", verify.how.providers,
+                "run the reference with this execution provider; without --against, the model itself");
+  options.flag("--where", verify.where, "where outputs differ, find the first tensors inside the models that do");
   options.value("--atol", verify.tolerance.absolute, "X", "absolute tolerance (1e-4; 16-bit floats 1e-2)", kTolerance);
   options.value("--rtol", verify.tolerance.relative, "X", "relative tolerance (1e-3; 16-bit floats 1e-2)", kTolerance);
   options.value("--cosine", verify.tolerance.cosine, "X",

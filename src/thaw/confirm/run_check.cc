@@ -45,6 +45,7 @@ SessionOptions check_session() { return {.memory_pattern = false, .memory_arena 
 
 void note_inputs(const Arrays& feeds, RunCheck& check) {
   for (const auto& [name, array] : feeds) check.inputs.emplace_back(name, run::describe(array));
+  check.runtime = run::last_runtime();
 }
 
 void fail_check(RunCheck& check, std::string message) {

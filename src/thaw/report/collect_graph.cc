@@ -17,6 +17,7 @@
 #include "thaw/report/module_names.h"
 #include "thaw/report/module_tree.h"
 #include "thaw/report/printable.h"
+#include "thaw/run/providers.h"
 
 namespace thaw::report {
 namespace {
@@ -147,6 +148,8 @@ class Collector {
   void note_findings() {
     for (const infer::Problem& problem : now_.seen().result.problems())
       problems_.emplace(problem.node, &problem.message);
+    if (source_.placement != nullptr)
+      for (const PlacedNode& node : source_.placement->nodes) providers_.emplace(node.name, node.provider);
     if (source_.frozen == nullptr) return;
     for (const Finding& finding : source_.frozen->findings)
       if (!finding.where.node.empty()) frozen_.emplace(finding.where.node, &finding);
@@ -349,6 +352,9 @@ class Collector {
     if (which == Which::kFormer) return mark(Mark::kRemoved, "");
     const auto [first, last] = problems_.equal_range(&node);
     for (auto at = first; at != last; ++at) mark(Mark::kProblem, *at->second);
+    if (const auto placed = providers_.find(node.name); !node.name.empty() && placed != providers_.end())
+      mark(run::provider_word(placed->second) == run::kCpu ? Mark::kOnCpu : Mark::kOnProvider,
+           run::short_provider(placed->second));
     const auto [begin, end] = frozen_.equal_range(name);
     for (auto at = begin; at != end; ++at)
       if (at->second->where.graph == ir::path_of(*node.graph()))
@@ -413,6 +419,7 @@ class Collector {
   std::vector<infer::Cost> costs_;  // of the nodes
   std::unordered_multimap<const ir::Node*, const std::string*> problems_;
   std::unordered_multimap<std::string, const Finding*> frozen_;  // by the name of the node
+  std::unordered_map<std::string, std::string> providers_;       // by the name of the node
   size_t left_out_ = 0;
 };
 

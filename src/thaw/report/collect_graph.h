@@ -9,14 +9,16 @@
 #include "thaw/report/graph_data.h"
 #include "thaw/report/inspection.h"
 #include "thaw/report/model_diff.h"
+#include "thaw/run.h"
 
 namespace thaw::report {
 
 struct GraphSource {
-  const Inspection& seen;               // the model, of two the later
-  const FrozenSizes* frozen = nullptr;  // marked where given
-  const Inspection* former = nullptr;   // the other model of two, and what differs:
-  const ModelDiff* diff = nullptr;      // its nodes without partner stand in the graph too
+  const Inspection& seen;                // the model, of two the later
+  const FrozenSizes* frozen = nullptr;   // marked where given
+  const Inspection* former = nullptr;    // the other model of two, and what differs:
+  const ModelDiff* diff = nullptr;       // its nodes without partner stand in the graph too
+  const Placement* placement = nullptr;  // its nodes are marked with their providers
 };
 
 // How much of it is wanted: a page is to stay small.

@@ -80,7 +80,7 @@ Json values_json(const std::vector<GraphData::Value>& values) {
 }
 
 Json marks_json(const std::vector<GraphData::Marked>& marked) {
-  constexpr std::array kNames{"frozen", "problem", "added", "removed", "changed"};
+  constexpr std::array kNames{"frozen", "problem", "added", "removed", "changed", "on_cpu", "on_provider"};
   Json object = Json::object();
   for (const GraphData::Marked& mark : marked)
     object[std::to_string(mark.at)].push_back(Json::array({kNames[static_cast<size_t>(mark.mark)], mark.text}));

@@ -11,7 +11,7 @@
 namespace thaw::report {
 
 // What is to be seen at a node or a tensor besides what it is.
-enum class Mark : uint8_t { kFrozen, kProblem, kAdded, kRemoved, kChanged };
+enum class Mark : uint8_t { kFrozen, kProblem, kAdded, kRemoved, kChanged, kOnCpu, kOnProvider };
 
 struct GraphData {
   // Numbers are indices into the lists below, a text's in `texts`; -1 stands for none, 0 for the empty text.

@@ -11,7 +11,9 @@
 #include "thaw/report/findings.h"
 #include "thaw/report/frozen_sizes.h"
 #include "thaw/report/html_page.h"
+#include "thaw/report/members.h"
 #include "thaw/report/printable.h"
+#include "thaw/run/providers.h"
 
 namespace thaw::report {
 namespace {
@@ -128,6 +130,34 @@ std::string inspection_page(const Inspection& seen, size_t most_bytes) {
   add_interface(page, seen);
   add_findings(page, frozen.findings);
   add_problems(page, seen);
+  return page.finish();
+}
+
+std::string placement_page(const RunReport& report, const Inspection& seen, size_t most_bytes) {
+  const Placement placement = report.placement.value_or(Placement());
+  HtmlPage page(fmt::format("thaw run: {}", file_name(*seen.model)));
+  const std::string runtime = runtime_text(report.runtime);
+  page.sentence(
+      fmt::format("Ran in {:.3g} s on {}.", report.seconds,
+                  runtime.empty() ? fmt::format("the CPU, ONNX Runtime {}", report.runtime.version) : runtime));
+  if (placement.nodes.empty())
+    page.sentence("ONNX Runtime tells which provider has which node from version 1.24 on.");
+  else
+    page.sentence(
+        "Nodes that ONNX Runtime folded into constants or merged with others are not marked, nor those without a "
+        "name.");
+  add_graph(page, graph_json({.seen = seen, .placement = &placement}, most_bytes));
+  constexpr double kMilliseconds = 1e3;
+  Rows rows;
+  for (const TimedNode& node : placement.timed)
+    rows.push_back({HtmlCell::number(node.seconds * kMilliseconds), HtmlCell::text(run::short_provider(node.provider)),
+                    HtmlCell::code(node.op_type), HtmlCell::code(node.name)});
+  add_table(page, "What ran", {"ms", "provider", "operator", "name"}, std::move(rows));
+  rows.clear();
+  for (const PlacedNode& node : placement.nodes)
+    rows.push_back(
+        {HtmlCell::text(run::short_provider(node.provider)), HtmlCell::code(node.op_type), HtmlCell::code(node.name)});
+  add_table(page, "Nodes of the model", {"provider", "operator", "name"}, std::move(rows));
   return page.finish();
 }
 

@@ -7,6 +7,7 @@
 
 #include "thaw/report/inspection.h"
 #include "thaw/report/model_diff.h"
+#include "thaw/run.h"
 
 namespace thaw::report {
 
@@ -15,6 +16,9 @@ inline constexpr size_t kMostGraphBytes = size_t{16} << 20;
 
 // The page of `thaw inspect`.
 std::string inspection_page(const Inspection& seen, size_t most_bytes = kMostGraphBytes);
+
+// The page of `thaw run --placement`: `seen` is the model that was run.
+std::string placement_page(const RunReport& report, const Inspection& seen, size_t most_bytes = kMostGraphBytes);
 
 // The page of `thaw diff`: b's graph, with what is a's alone.
 std::string diff_page(const ModelDiff& diff, const ir::Model& a, const ir::Model& b,

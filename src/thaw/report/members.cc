@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "thaw/report/printable.h"
+#include "thaw/run/providers.h"
 
 namespace thaw::report {
 
@@ -80,6 +81,31 @@ std::string load_check_text(const LoadCheck& load_check) {
 void add_load_check(HtmlPage& page, const LoadCheck& load_check) {
   page.sentence(fmt::format("ONNX Runtime: {}{}{}.", word_of(load_check.status), load_check.message.empty() ? "" : "; ",
                             load_check.message));
+}
+
+void write_runtime(JsonWriter& json, std::string_view name, const Runtime& runtime) {
+  json.member_object(name);
+  json.member("onnxruntime", runtime.version);
+  json.member_array("providers");
+  for (const UsedProvider& provider : runtime.providers) {
+    json.begin_object(JsonWriter::Layout::kLine);
+    json.member("name", provider.name);
+    json.optional_member("device", provider.device);
+    if (!provider.options.empty()) write_map(json, "options", provider.options, JsonWriter::Layout::kLine);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
+std::string runtime_text(const Runtime& runtime) {
+  std::string text;
+  for (const UsedProvider& provider : runtime.providers) {
+    text += (text.empty() ? "" : ", ") + printable(run::short_provider(provider.name));
+    if (!provider.device.empty()) text += " (" + printable(provider.device) + ")";
+    for (const auto& [option, value] : provider.options) text += printable(" " + option + "=" + value);
+  }
+  return text.empty() ? text : text + ", ONNX Runtime " + printable(runtime.version);
 }
 
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts) {

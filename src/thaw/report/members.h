@@ -14,6 +14,7 @@
 #include "thaw/report.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
+#include "thaw/run.h"
 #include "thaw/run/summary.h"
 
 namespace thaw::report {
@@ -33,6 +34,11 @@ std::string written_text(const Files& files);         // "wrote out.onnx", a lin
 void write_load_check(JsonWriter& json, const LoadCheck& load_check);
 std::string load_check_text(const LoadCheck& load_check);
 void add_load_check(HtmlPage& page, const LoadCheck& load_check);
+
+// "runtime": ONNX Runtime's version, and the providers besides its CPU.
+void write_runtime(JsonWriter& json, std::string_view name, const Runtime& runtime);
+// "OpenVINO (CPU Intel), ONNX Runtime 1.24.1": of a run that was not on the CPU alone; else empty.
+std::string runtime_text(const Runtime& runtime);
 
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts);
 // An object with a member for each pair.

@@ -1,5 +1,7 @@
 #include "thaw/report/run_checks.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "thaw/report/members.h"
@@ -12,6 +14,13 @@ namespace {
 std::string found(const confirm::RunCheck& check) {
   if (check.elements == 0) return "shapes only, as no output has elements";
   return fmt::format("max abs diff {:.3g} (max |output| {:.3g})", check.max_abs_diff, check.max_abs_expected);
+}
+
+// All run in one, where something runs at all.
+Runtime runtime_of(const std::vector<confirm::RunCheck>& checks) {
+  const auto ran =
+      std::ranges::find_if(checks, [](const confirm::RunCheck& one) { return !one.runtime.version.empty(); });
+  return ran == checks.end() ? Runtime() : ran->runtime;
 }
 
 }  // namespace
@@ -30,6 +39,7 @@ void write_checks(JsonWriter& json, const std::vector<confirm::RunCheck>& checks
     json.end_object();
   }
   json.end_array();
+  if (const Runtime runtime = runtime_of(checks); !runtime.version.empty()) write_runtime(json, "runtime", runtime);
 }
 
 std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::string_view agrees,
@@ -43,6 +53,8 @@ std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::strin
       inputs += fmt::format("{}{} {}", inputs.empty() ? ", with " : ", ", printable(name), type);
     text += inputs + "\n";
   }
+  if (const std::string runtime = runtime_text(runtime_of(checks)); !runtime.empty())
+    text += "ran on " + runtime + "\n";
   return text;
 }
 

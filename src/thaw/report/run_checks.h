@@ -12,7 +12,7 @@
 namespace thaw::report {
 
 // "checks": [{"case", "inputs": {name: type}, "max_abs_diff", "max_abs_expected", "elements", "agrees", "message"}]. A difference
-// that cannot be computed is null.
+// that cannot be computed is null. "runtime" is where they ran.
 void write_checks(JsonWriter& json, const std::vector<confirm::RunCheck>& checks);
 // A line each: "agrees with NAME: max abs diff 4e-06 (max |output| 12.3), with pixel_values float32[660,1536]". `agrees` and
 // `differs` are the words before the name; after a name that differs stands the message.

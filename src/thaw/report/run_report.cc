@@ -4,6 +4,7 @@
 #include "thaw/generate.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
+#include "thaw/report/placement.h"
 #include "thaw/report/printable.h"
 #include "thaw/run.h"
 #include "thaw/run/array.h"
@@ -33,7 +34,7 @@ double per_second(const Generated& made) {
 
 }  // namespace
 
-std::string to_text(const RunReport& report, const TextOptions&) {
+std::string to_text(const RunReport& report, const TextOptions& how) {
   size_t name_width = 6, type_width = 4;
   for (const std::string& name : report.order) {
     name_width = std::max(name_width, report::width_of(report::printable(name)));
@@ -56,8 +57,11 @@ std::string to_text(const RunReport& report, const TextOptions&) {
     text += "warning: ONNX Runtime: " + report::printable(warning) + "\n";
   if (!report.sizes.empty()) text += "chosen sizes: " + run::describe(run::Point{report.sizes}) + "\n";
   text += fmt::format("ran in {:.3g} s", report.seconds);
+  if (const std::string runtime = report::runtime_text(report.runtime); !runtime.empty()) text += " on " + runtime;
   if (!report.output.empty()) text += ", written to " + report::printable(report.output);
-  return text + "\n";
+  text += "\n";
+  if (report.placement) text += "\n" + report::placement_text(*report.placement, how);
+  return text;
 }
 
 std::string to_json(const RunReport& report) {
@@ -73,6 +77,8 @@ std::string to_json(const RunReport& report) {
   json.end_array();
   if (!report.sizes.empty()) report::write_map(json, "sizes", report.sizes);
   json.member("seconds", report.seconds);
+  report::write_runtime(json, "runtime", report.runtime);
+  if (report.placement) report::write_placement(json, *report.placement);
   report::write_output_member(json, report.output);
   report::write_texts(json, "warnings", report.warnings);
   json.end_object();

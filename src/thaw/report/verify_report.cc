@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "thaw/report/first_differences.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
@@ -371,7 +372,13 @@ std::string to_text(const VerifyReport& report, const TextOptions& how) {
               ? fmt::format("agrees at {}", report::counted(total, "size"))
               : fmt::format("fails at {} of {}", total - static_cast<size_t>(agree), report::counted(total, "size"));
   const std::string worst = worst_output(report);
-  return text + (worst.empty() ? "" : ": ") + worst + "\n";
+  text += (worst.empty() ? "" : ": ") + worst + "\n";
+  if (report.where) text += report::first_differences_text(*report.where);
+  const std::string ran = report::runtime_text(report.runtime),
+                    reference = report::runtime_text(report.reference_runtime);
+  if (ran.empty() && reference.empty()) return text;
+  return text + fmt::format("ran on {}; the reference on {}\n", ran.empty() ? "the CPU" : ran,
+                            reference.empty() ? "the CPU" : reference);
 }
 
 std::string to_json(const VerifyReport& report) {
@@ -399,6 +406,10 @@ std::string to_json(const VerifyReport& report) {
     json.end_object();
   }
   json.end_array();
+  report::write_runtime(json, "runtime", report.runtime);
+  if (!report.reference_runtime.version.empty())
+    report::write_runtime(json, "reference_runtime", report.reference_runtime);
+  if (report.where) report::write_first_differences(json, *report.where);
   report::write_texts(json, "notes", report.notes);
   report::write_texts(json, "warnings", report.warnings);
   json.end_object();

@@ -25,7 +25,8 @@ enum class MessageKind : uint32_t {
   kGone,
   kTokenize,
   kOpen,
-  kOpened
+  kOpened,
+  kPlacement
 };
 
 struct Message {

@@ -13,12 +13,16 @@
 
 #include "thaw/core/error.h"
 #include "thaw/run/elements.h"
+#include "thaw/run/ort_providers.h"
+#include "thaw/run/profile.h"
 #include "thaw/run/runtime.h"
+#include "thaw/run/young_api.h"
 
 namespace thaw::run {
 namespace {
 
 constexpr size_t kMaxWarnings = 32;
+constexpr const char* kRecordAssignment = "session.record_ep_graph_assignment_info";  // of ONNX Runtime 1.24
 
 // Cuts "/build/path/file.cc:87 void f(int, const T&) " out of ONNX Runtime's messages: it says where in its sources.
 std::string without_source_locations(std::string text) {
@@ -186,6 +190,7 @@ struct OrtSession::Impl {
   std::vector<Ort::Value> weights;  // outlive the session
   std::optional<Ort::Session> session;
   std::vector<Port> inputs, outputs;
+  Runtime runtime;
   std::map<std::string, Ort::Value> carried;  // by the input that it feeds next
 
   [[noreturn]] void refuse(const Ort::Exception& error) const {
@@ -196,7 +201,7 @@ struct OrtSession::Impl {
                 {.what = "ONNX Runtime " + runtime_version() + ": " + message, .where = where});
   }
 
-  Ort::SessionOptions options(const SessionOptions& wanted) {
+  Ort::SessionOptions options(const SessionOptions& wanted, Ort::Env& env) {
     Ort::SessionOptions options;
     options.SetIntraOpNumThreads(wanted.threads);
     options.SetGraphOptimizationLevel(level_of(wanted.optimization));
@@ -205,6 +210,12 @@ struct OrtSession::Impl {
     if (!wanted.spinning) options.AddConfigEntry(kOrtSessionOptionsConfigAllowIntraOpSpinning, "0");
     options.SetLogSeverityLevel(ORT_LOGGING_LEVEL_WARNING);
     Ort::ThrowOnError(Ort::GetApi().SetUserLoggingFunction(options, &WarningLog::receive, &log));
+    runtime.version = runtime_version();
+    runtime.providers = append_providers(wanted.providers, env, options);
+    if (wanted.profile) {
+      options.EnableProfiling(std::string(kProfileFolder).c_str());
+      if (runtime_api(AssignmentApi::kVersion) != nullptr) options.AddConfigEntry(kRecordAssignment, "1");
+    }
     return options;
   }
 
@@ -226,6 +237,30 @@ struct OrtSession::Impl {
       port.name = session->GetOutputNameAllocated(i, allocator).get();
       describe_type(session->GetOutputTypeInfo(i), port);
     }
+  }
+
+  // As ONNX Runtime says it, if it does.
+  std::vector<PlacedNode> placed_nodes() const {
+    std::vector<PlacedNode> placed;
+    const OrtApi* const table = runtime_api(AssignmentApi::kVersion);
+    if (table == nullptr) return placed;
+    const AssignmentApi api(table);
+    const OrtEpAssignedSubgraph* const* parts = nullptr;
+    size_t count = 0;
+    Ort::ThrowOnError(api.parts(*session, &parts, &count));
+    const auto text = [](auto call, const auto* of) {
+      const char* found = nullptr;
+      Ort::ThrowOnError(call(of, &found));
+      return std::string(found != nullptr ? found : "");
+    };
+    for (size_t i = 0; i < count; ++i) {
+      const OrtEpAssignedNode* const* nodes = nullptr;
+      size_t size = 0;
+      Ort::ThrowOnError(api.nodes(parts[i], &nodes, &size));
+      for (size_t j = 0; j < size; ++j)
+        placed.push_back({text(api.name_of, nodes[j]), text(api.type_of, nodes[j]), text(api.provider_of, parts[i])});
+    }
+    return placed;
   }
 
   // `parts` keeps what a sequence is taken apart into.
@@ -257,7 +292,7 @@ OrtSession::OrtSession(const std::filesystem::path& path, const SessionOptions& 
   impl_->where = path.string();
   Ort::Env& env = environment();
   try {
-    impl_->session.emplace(env, path.c_str(), impl_->options(options));
+    impl_->session.emplace(env, path.c_str(), impl_->options(options, env));
     impl_->read_ports();
   } catch (const Ort::Exception& failure) {
     impl_->refuse(failure);
@@ -270,7 +305,7 @@ OrtSession::OrtSession(std::span<const std::byte> model, const std::string& fold
   impl_->where = std::move(where);
   Ort::Env& env = environment();
   try {
-    Ort::SessionOptions ort_options = impl_->options(options);
+    Ort::SessionOptions ort_options = impl_->options(options, env);
     if (!folder.empty()) {
       ort_options.AddConfigEntry(kOrtSessionOptionsModelExternalInitializersFileFolderPath, folder.c_str());
     }
@@ -292,6 +327,20 @@ OrtSession::~OrtSession() = default;
 
 const std::vector<Port>& OrtSession::inputs() const { return impl_->inputs; }
 const std::vector<Port>& OrtSession::outputs() const { return impl_->outputs; }
+const Runtime& OrtSession::runtime() const { return impl_->runtime; }
+
+Placement OrtSession::placement() {
+  try {
+    Placement placement{.nodes = impl_->placed_nodes(), .timed = {}};
+    Ort::AllocatorWithDefaultOptions allocator;
+    const std::string path = impl_->session->EndProfilingAllocated(allocator).get();
+    add_profile(take_profile(path), impl_->where, placement);
+    return placement;
+  } catch (const Ort::Exception& failure) {
+    impl_->refuse(failure);
+  }
+}
+
 std::vector<std::string> OrtSession::take_warnings() { return impl_->log.take(); }
 
 void OrtSession::run(std::span<const ArrayView> feeds, std::span<const std::string> wanted,

@@ -16,8 +16,13 @@
 #include "thaw/run.h"
 #include "thaw/run/array.h"
 #include "thaw/run/cached_output.h"
+#include "thaw/run/providers.h"
 
 namespace thaw::run {
+
+using thaw::PlacedNode;
+using thaw::Placement;
+using thaw::TimedNode;
 
 // An array by its name, whose bytes are someone else's.
 struct ArrayView {
@@ -47,6 +52,9 @@ class OrtSession {
   void run(std::span<const ArrayView> feeds, std::span<const std::string> wanted, std::span<const CachedOutput> carried,
            const std::function<void(std::span<const ArrayView>)>& take);
 
+  const Runtime& runtime() const;
+  // Of SessionOptions::profile, once: where each node ran so far. Only in a worker's program (cmake/worker_open.cc).
+  Placement placement();
   std::vector<std::string> take_warnings();
 
  private:

@@ -30,6 +30,7 @@ std::vector<std::string> keys_of(const Arrays& results, const std::string& name)
 Reference::Reference(ModelSource source, std::span<const InputSpec> model_inputs, ReferenceOptions options,
                      const OpenSession& open)
     : source_(std::move(source)), options_(std::move(options)) {
+  if (!options_.providers.empty()) options_.session.providers = options_.providers;
   try {
     session_.emplace(open ? open(source_, options_.session) : source_.open(options_.session));
   } catch (const Error& error) {

@@ -40,6 +40,8 @@ class Reference {
   // A memory plan that ONNX Runtime refuses for the sizes that the file declares is answered by running without those.
   Arrays run(const Arrays& feeds, std::span<const std::string> outputs, const Arrays& model_outputs);
 
+  const Runtime& runtime() const { return session_->runtime(); }
+
   // What had to be done to run it; each text once.
   const std::vector<std::string>& notes() const { return notes_; }
 

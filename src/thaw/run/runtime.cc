@@ -38,6 +38,7 @@ constexpr uint32_t kMajor = 1, kLeastMinor = ORT_API_VERSION;  // an API for eac
 struct Loaded {
   fs::path path;
   std::string version;
+  const OrtApiBase* base = nullptr;
 };
 
 std::mutex g_load_mutex;
@@ -293,7 +294,7 @@ const OrtApi* open_library(const fs::path& path, Loaded& loaded, std::string& re
     dlclose(handle);
     return nullptr;
   }
-  const OrtApiBase* base = get_base();
+  const OrtApiBase* base = loaded.base = get_base();
   loaded.version = base->GetVersionString();
   // It is asked for no API that it lacks: it would print that.
   const Version version = version_of(loaded.version);
@@ -389,5 +390,24 @@ void load_runtime() { loaded_runtime(); }
 fs::path runtime_path() { return loaded_runtime().path; }
 
 std::string runtime_version() { return loaded_runtime().version; }
+
+const OrtApi* runtime_api(uint32_t version) {
+  const Loaded& loaded = loaded_runtime();
+  // It would print that it lacks the version.
+  return version_of(loaded.version) < Version{kMajor, version} ? nullptr : loaded.base->GetApi(version);
+}
+
+std::vector<fs::path> sites_of_runtime() {
+  std::vector<fs::path> sites;
+  for (const fs::path& library : runtime_candidates()) {
+    std::error_code failed;
+    // site-packages/onnxruntime/capi/libonnxruntime.so.1.31.1; a file of its own may be a link to a store of packages.
+    for (const fs::path& file : {library, fs::canonical(library, failed)}) {
+      const fs::path folder = file.parent_path();
+      if (folder.filename() == "capi") add_unless_there({folder.parent_path().parent_path()}, sites);
+    }
+  }
+  return sites;
+}
 
 }  // namespace thaw::run

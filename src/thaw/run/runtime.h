@@ -11,11 +11,14 @@
 //   where a Python of the environment that these lie in has the package onnxruntime: it is asked once, by look_further()
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "thaw/core/error.h"
+
+struct OrtApi;
 
 namespace thaw::run {
 
@@ -49,5 +52,11 @@ void load_runtime();
 std::filesystem::path runtime_path();
 // "1.31.1".
 std::string runtime_version();
+
+// The functions of the interface's `version`, 24 of ONNX Runtime 1.24; null where the one that is loaded is older.
+const OrtApi* runtime_api(uint32_t version);
+
+// The folders of Python packages that lie beside a candidate's package, if it lies in one: "site-packages".
+std::vector<std::filesystem::path> sites_of_runtime();
 
 }  // namespace thaw::run

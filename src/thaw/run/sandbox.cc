@@ -112,8 +112,9 @@ void add_folders_of_variable(const char* name, std::vector<fs::path>& paths) {
     if (!folder.empty()) add_libraries_in(folder, paths);
 }
 
-OpenPaths paths_of_worker() {
-  OpenPaths paths = provider_paths();
+OpenPaths paths_of_worker(const ProviderAccess& access) {
+  const std::vector<fs::path> sites = access.words.empty() ? std::vector<fs::path>() : sites_of_runtime();
+  OpenPaths paths = paths_of(access, sites);
   paths.read.insert(paths.read.end(), kLibraryFolders.begin(), kLibraryFolders.end());
   paths.read.insert(paths.read.end(), kSystemFiles.begin(), kSystemFiles.end());
   paths.read.insert(paths.read.end(), kProcessor.begin(), kProcessor.end());
@@ -123,6 +124,7 @@ OpenPaths paths_of_worker() {
   std::vector<fs::path> opened = runtime_candidates();
   const std::vector<fs::path> tokenizers = genai_candidates(opened);
   opened.insert(opened.end(), tokenizers.begin(), tokenizers.end());
+  opened.insert(opened.end(), access.libraries.begin(), access.libraries.end());
   std::vector<fs::path> folders;
   std::error_code failed;
   for (const fs::path& library : opened) {
@@ -134,8 +136,12 @@ OpenPaths paths_of_worker() {
   }
   std::ranges::sort(folders);
   folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
-  for (const fs::path& folder : folders)
-    if (!lies_in_library_folder(folder)) add_libraries_in(folder, paths.read);
+  for (const fs::path& folder : folders) {
+    if (lies_in_library_folder(folder)) continue;
+    add_libraries_in(folder, paths.read);
+    // OpenVINO looks there for what it is made of.
+    if (!access.words.empty()) paths.listed.push_back(folder);
+  }
   return paths;
 }
 
@@ -156,14 +162,13 @@ bool drop_rights() {
 
 SandboxTier sandbox_tier() { return {.landlock = landlock_version(), .seccomp = can_filter_calls()}; }
 
-OpenPaths provider_paths() { return {}; }
-
-std::vector<std::string> worker_environment() {
+std::vector<std::string> worker_environment(const ProviderAccess& access) {
   std::vector<std::string> kept;
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
     const std::string_view entry = *at;
     const std::string_view name = entry.substr(0, entry.find('='));
-    if (std::ranges::find(kKeptVariables, name) != kKeptVariables.end()) kept.emplace_back(entry);
+    if (std::ranges::find(kKeptVariables, name) != kKeptVariables.end() || is_kept_for(access, name))
+      kept.emplace_back(entry);
   }
   return kept;
 }
@@ -197,12 +202,16 @@ std::string sandbox_text() {
   return text;
 }
 
-bool enter_sandbox() {
+bool enter_sandbox(const ProviderAccess& access) {
   const SandboxTier tier = sandbox_tier();
   if (!drop_rights()) return false;
-  const OpenPaths paths = paths_of_worker();
+  const OpenPaths paths = paths_of_worker(access);
   if (tier.landlock > 0 && !restrict_to(paths)) return false;
-  return !tier.seccomp || filter_calls(/*opens_to_write=*/!paths.read_and_write.empty());
+  // Without Landlock nothing says where files are made: then none are.
+  const Writes writes = tier.landlock > 0 && !paths.made_in.empty() ? Writes::kNewFiles
+                        : paths.read_and_write.empty()              ? Writes::kNothing
+                                                                    : Writes::kOpenedFiles;
+  return !tier.seccomp || filter_calls(writes);
 }
 
 }  // namespace thaw::run

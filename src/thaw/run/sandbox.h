@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "thaw/run/landlock.h"
+#include "thaw/run/provider_access.h"
 
 namespace thaw::run {
 
@@ -23,15 +23,11 @@ SandboxTier sandbox_tier();
 // The same in words, a line each: for `thaw --version --verbose`.
 std::string sandbox_text();
 
-// What an execution provider needs beside libraries: its devices and caches, and whether they are written to.
-// ONNX Runtime's own provider, the processor, needs nothing.
-OpenPaths provider_paths();
-
 // The environment of a worker: of this process's, the few names that matter where models run ("NAME=VALUE").
-std::vector<std::string> worker_environment();
+std::vector<std::string> worker_environment(const ProviderAccess& access);
 
-// Puts this process, which has one thread, into the sandbox, as far as the kernel has it. False, with errno, where the kernel
-// has it and refuses.
-bool enter_sandbox();
+// Puts this process, which has one thread, into the sandbox, as far as the kernel has it, with what providers need left open. False,
+// with errno, where the kernel has it and refuses.
+bool enter_sandbox(const ProviderAccess& access);
 
 }  // namespace thaw::run

@@ -30,6 +30,7 @@ constexpr uint32_t kOwnArchitecture = AUDIT_ARCH_AARCH64;
 #ifdef THAW_CALLS_KNOWN
 
 constexpr uint32_t kAllow = SECCOMP_RET_ALLOW, kDeny = SECCOMP_RET_ERRNO | EPERM;
+constexpr uint32_t kDoNothing = SECCOMP_RET_ERRNO | 0;
 // glibc then takes the older call, whose arguments a filter can see.
 constexpr uint32_t kTakeOlder = SECCOMP_RET_ERRNO | ENOSYS;
 
@@ -125,17 +126,19 @@ constexpr std::initializer_list<long> kClocksAndIdentities = {
     SYS_settimeofday, SYS_clock_settime, SYS_adjtimex,    SYS_clock_adjtime, SYS_setuid,       SYS_setgid,
     SYS_setreuid,     SYS_setregid,      SYS_setresuid,   SYS_setresgid,     SYS_setgroups,    SYS_setfsuid,
     SYS_setfsgid,     SYS_capset,        SYS_personality, SYS_sethostname,   SYS_setdomainname};
-constexpr std::initializer_list<long> kChangedFiles = {
-    SYS_truncate,
-    SYS_mkdirat,
-    SYS_unlinkat,
-    SYS_renameat2,
+constexpr std::initializer_list<long> kChangedNames = {
+    SYS_truncate, SYS_mkdirat, SYS_unlinkat, SYS_renameat2,
+#ifdef SYS_renameat
+    SYS_renameat,
+#endif
+#ifdef SYS_mkdir
+    SYS_creat,    SYS_mkdir,   SYS_rmdir,    SYS_unlink,    SYS_rename,
+#endif
+};
+constexpr std::initializer_list<long> kChangedRights = {
     SYS_linkat,
     SYS_symlinkat,
     SYS_mknodat,
-    SYS_fchmod,
-    SYS_fchmodat,
-    kFchmodat2,
     SYS_fchown,
     SYS_fchownat,
     SYS_utimensat,
@@ -150,24 +153,23 @@ constexpr std::initializer_list<long> kChangedFiles = {
     kFileSetattr,
     SYS_name_to_handle_at,
     SYS_open_by_handle_at,
-#ifdef SYS_renameat
-    SYS_renameat,
-#endif
 #ifdef SYS_mkdir
-    SYS_creat,
-    SYS_mkdir,
-    SYS_rmdir,
-    SYS_unlink,
-    SYS_rename,
     SYS_link,
     SYS_symlink,
     SYS_mknod,
-    SYS_chmod,
     SYS_chown,
     SYS_lchown,
     SYS_utime,
     SYS_utimes,
     SYS_futimesat,
+#endif
+};
+constexpr std::initializer_list<long> kChangedModes = {
+    SYS_fchmod,
+    SYS_fchmodat,
+    kFchmodat2,
+#ifdef SYS_mkdir
+    SYS_chmod,
 #endif
 };
 // Their first argument is a process, which may be this one.
@@ -258,7 +260,7 @@ bool can_filter_calls() {
 #endif
 }
 
-bool filter_calls([[maybe_unused]] bool opens_to_write) {
+bool filter_calls([[maybe_unused]] Writes writes) {
 #ifdef THAW_CALLS_KNOWN
   const auto own = static_cast<uint32_t>(::getpid());
   Filter filter;
@@ -268,7 +270,10 @@ bool filter_calls([[maybe_unused]] bool opens_to_write) {
   filter.deny(kKernel);
   filter.deny(kMounts);
   filter.deny(kClocksAndIdentities);
-  filter.deny(kChangedFiles);
+  filter.deny(kChangedRights);
+  if (writes != Writes::kNewFiles) filter.deny(kChangedNames);
+  // Which files Landlock does not know of. Who makes new ones goes on as if it was done: they keep the rights that they are made with.
+  for (const long call : kChangedModes) filter.answer(call, writes == Writes::kNewFiles ? kDoNothing : kDeny);
   filter.answer(kClone3, kTakeOlder);
   filter.answer(kOpenat2, kTakeOlder);
   filter.need_bits(SYS_clone, 0, CLONE_THREAD);
@@ -276,7 +281,7 @@ bool filter_calls([[maybe_unused]] bool opens_to_write) {
   for (const long call : kOfThisProcess) filter.need_value(call, 0, own, own);
   filter.need_value(SYS_prlimit64, 0, 0, own);
   filter.deny_values(SYS_ioctl, 1, {TIOCSTI, TIOCLINUX});
-  if (!opens_to_write) {
+  if (writes == Writes::kNothing) {
     filter.deny_bits(SYS_openat, 2, kWrites);
 #ifdef SYS_open
     filter.deny_bits(SYS_open, 1, kWrites);

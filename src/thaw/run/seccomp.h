@@ -2,14 +2,21 @@
 // allowed, which the next libc or driver would break. Internal to run/.
 #pragma once
 
+#include <cstdint>
+
 namespace thaw::run {
 
 // Whether the kernel filters system calls, and this machine's calls are known here (x86-64, AArch64).
 bool can_filter_calls();
 
+enum class Writes : uint8_t {
+  kNothing,      // no file is opened to write
+  kOpenedFiles,  // files that are there
+  kNewFiles,     // and files are made, renamed and taken away
+};
+
 // From now on no thread of the process runs a program or starts a process, opens a socket, looks into or signals another process,
-// mounts, loads, traces, sets clocks or identities, or changes files by name; unless `opens_to_write`, none opens a file to write. False, with
-// errno, where the kernel refuses.
-bool filter_calls(bool opens_to_write);
+// mounts, loads, traces, sets clocks or identities, or writes beyond `writes`. False, with errno, where the kernel refuses.
+bool filter_calls(Writes writes);
 
 }  // namespace thaw::run

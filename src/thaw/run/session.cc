@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
 #include <set>
 
+#include "thaw/core/fork_mutex.h"
 #include "thaw/core/phase.h"
 #include "thaw/core/threads.h"
+#include "thaw/ir/graph/builder.h"
 #include "thaw/ir/wire/data_folder.h"
 #include "thaw/limits.h"
 #include "thaw/run/ort_session.h"
+#include "thaw/run/providers.h"
 #include "thaw/run/worker_session.h"
 
 namespace thaw::run {
@@ -29,7 +33,7 @@ SessionOptions within_limits(SessionOptions options) {
   const uint32_t most = limits().threads;
   if (most > 0 && (options.threads == 0 || static_cast<uint32_t>(options.threads) > most))
     options.threads = threads_at_once();
-  return options;
+  return with_settled_providers(std::move(options));
 }
 
 Arrays run_here(OrtSession& session, const Arrays& feeds, std::span<const std::string> wanted,
@@ -57,6 +61,7 @@ struct Session::Impl {
   std::unique_ptr<WorkerSession> worker;  // one of the two
   std::unique_ptr<OrtSession> here;
   std::set<std::string, std::less<>> carried;  // inputs that the last run left something for
+  bool profiled = false;                       // and was not asked yet
 
   const std::vector<Port>& inputs() const { return worker ? worker->inputs() : here->inputs(); }
   const std::vector<Port>& outputs() const { return worker ? worker->outputs() : here->outputs(); }
@@ -115,29 +120,75 @@ struct Session::Impl {
   }
 };
 
+namespace {
+
+ForkMutex& last_mutex() {
+  static auto& mutex = *new ForkMutex;
+  return mutex;
+}
+
+Runtime& last() {  // guarded by it
+  static auto& runtime = *new Runtime;
+  return runtime;
+}
+
+void note_runtime(const SessionOptions& given, const Runtime& runtime) {
+  if (!given.providers.empty()) return;
+  const std::lock_guard lock(last_mutex());
+  last() = runtime;
+}
+
+}  // namespace
+
+void require_providers(const std::vector<Provider>& providers) {
+  const SessionOptions options = with_settled_providers({.spinning = false, .providers = providers});
+  if (options.providers.empty()) return;
+  ir::ModelBuilder model(/*opset=*/17);
+  model.add_output(model.add_node("Relu", {model.add_input("x", ir::tensor_type(ir::DataType::kFloat, {1}))}), "y");
+  try {
+    const Session session(*model.build(), options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRuntimeFailed) throw;
+    ErrorParts parts = error.parts();
+    parts.where = "provider " + describe(options.providers);
+    parts.expected = "a provider that runs a model of one node here";
+    throw Error(error.code(), std::move(parts));
+  }
+}
+
+Runtime last_runtime() {
+  const std::lock_guard lock(last_mutex());
+  return last();
+}
+
 Session::Session(const std::filesystem::path& path, const SessionOptions& given) : impl_(std::make_unique<Impl>()) {
   const SessionOptions options = within_limits(given);
   const Phase phase("loading into ONNX Runtime");
   impl_->where = path.string();
   const std::unique_ptr<ir::Model> model = ir::load(path);
+  impl_->profiled = options.profile && !options.in_process;
   if (options.in_process) {
     impl_->here = std::make_unique<OrtSession>(path, options);
   } else {
     impl_->worker = std::make_unique<WorkerSession>(path, *model, options);
   }
+  note_runtime(given, runtime());
 }
 
 Session::Session(const ir::Model& model, const SessionOptions& given) : impl_(std::make_unique<Impl>()) {
   const SessionOptions options = within_limits(given);
   const Phase phase("loading into ONNX Runtime");
   impl_->where = model.path.empty() ? "the model in memory" : model.path.string();
+  impl_->profiled = options.profile && !options.in_process;
   if (!options.in_process) {
     impl_->worker = std::make_unique<WorkerSession>(model, options);
+    note_runtime(given, runtime());
     return;
   }
   const std::string folder = ir::data_folder_of(model).string();
   const std::string bytes = ir::serialize(model);
   impl_->here = std::make_unique<OrtSession>(std::as_bytes(std::span(bytes)), folder, impl_->where, options);
+  note_runtime(given, runtime());
 }
 
 Session::~Session() = default;
@@ -148,6 +199,18 @@ const std::vector<Port>& Session::inputs() const { return impl_->inputs(); }
 const std::vector<Port>& Session::outputs() const { return impl_->outputs(); }
 const Port* Session::find_input(std::string_view name) const { return find_port(impl_->inputs(), name); }
 const Port* Session::find_output(std::string_view name) const { return find_port(impl_->outputs(), name); }
+
+const Runtime& Session::runtime() const { return impl_->worker ? impl_->worker->runtime() : impl_->here->runtime(); }
+
+Placement Session::placement() {
+  if (!impl_->profiled)
+    throw Error(ErrorCode::kInvalidArgument, {.what = "no run was recorded",
+                                              .where = impl_->where,
+                                              .expected = "a session with SessionOptions::profile",
+                                              .next = "set it where the session is made, and ask once"});
+  impl_->profiled = false;
+  return impl_->worker->placement();
+}
 
 std::vector<std::string> Session::take_warnings() {
   return impl_->worker ? impl_->worker->take_warnings() : impl_->here->take_warnings();

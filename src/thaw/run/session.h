@@ -1,4 +1,4 @@
-// A model ready to run in ONNX Runtime, on the CPU.
+// A model ready to run in ONNX Runtime, on the CPU or other execution providers.
 //
 //   run::Session session("model.onnx");
 //   Arrays outputs = session.run({{"x", x}});
@@ -26,8 +26,13 @@
 namespace thaw::run {
 
 using thaw::Optimization;
+using thaw::PlacedNode;
+using thaw::Placement;
 using thaw::Port;
+using thaw::Provider;
+using thaw::Runtime;
 using thaw::SessionOptions;
+using thaw::TimedNode;
 
 // Thrown where a model was loaded or ran for longer than Limits::timeout: who tries one size after the other need not
 // wait for each.
@@ -59,6 +64,10 @@ class Session {
   // process that held them has ended, the next call throws thaw::Error.
   Arrays run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const CachedOutput> carried);
 
+  const Runtime& runtime() const;
+  // Where each node ran so far, of SessionOptions::profile. Once; throws thaw::Error where nothing was recorded.
+  Placement placement();
+
   // What ONNX Runtime warned of since the last call, each text once.
   std::vector<std::string> take_warnings();
 
@@ -66,6 +75,12 @@ class Session {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Throws thaw::Error where ONNX Runtime does not load even a model of one node with these providers.
+void require_providers(const std::vector<Provider>& providers);
+
+// Where the last session ran that named no providers itself; without a version where there was none.
+Runtime last_runtime();
 
 // Starts ONNX Runtime's process without waiting for it, so that it is there by the first session.
 void prepare_sessions();

@@ -25,7 +25,7 @@ std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder)
 
 Tokenized ask_tokenizer(const TokenizeRequest& request) {
   require_time(request.folder);
-  const std::shared_ptr<Worker> worker = Worker::current();
+  const std::shared_ptr<Worker> worker = Worker::current(access_of(process_providers()));
   std::unique_ptr<Worker::Line> line = worker->take_line();
   const HandedFiles files(files_in(request.folder));
   const Message answer = worker->ask(*line, MessageKind::kTokenize, encode(request), {}, deadline_of_request(), files);

@@ -97,6 +97,14 @@ class Verifier {
   std::optional<PointResult> hollow_;  // one at which no output has elements, where no other was found
   std::string failure_;                // the last size that the reference does not run at, and why
   VerifyReport report_;
+
+  struct Differing {
+    Arrays feeds;
+    PointResult point;
+  };
+  std::optional<Differing> differing_;  // the first point, where somebody asks
+  void keep_differing(const Arrays& feeds, const PointResult& result);
+  void find_first_differences();
 };
 
 }  // namespace thaw::run

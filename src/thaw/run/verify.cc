@@ -89,6 +89,8 @@ VerifyReport Verifier::run() {
   } else {
     run_against_folder();
   }
+  report_.runtime = session_.runtime();
+  if (reference_) report_.reference_runtime = reference_->runtime();
   for (std::string& warning : session_.take_warnings()) add_once(report_.warnings, std::move(warning));
   return std::move(report_);
 }

@@ -25,6 +25,7 @@
 
 namespace thaw::run {
 
+using thaw::DifferenceSearch;
 using thaw::OutputResult;
 using thaw::PointResult;
 using thaw::VerifyOptions;
@@ -40,6 +41,8 @@ struct VerifiedModel {
   RunCost cost;                           // of it and its reference
   // The sizes that constants in it were frozen at, asked for where no others were found.
   std::function<NamedSizes()> frozen_sizes;
+  // VerifyOptions::where: what is asked with the feeds of the first point that differs.
+  std::function<DifferenceSearch(const Arrays& feeds, const std::vector<std::string>& outputs)> first_differences;
   OpenSession open;  // of it and of a model that is its reference; empty: they run as they are
 };
 

@@ -45,6 +45,7 @@ void Verifier::run_against_model() {
     }
   }
   for (const std::string& note : reference_->notes()) add_once(report_.notes, note);
+  find_first_differences();
 }
 
 void Verifier::run_sweep(const Feeder& feeder) {
@@ -162,6 +163,7 @@ PointResult Verifier::run_case(const std::string& case_name, std::vector<CaseFil
   const Feeder feeder(inputs_, scope_, std::move(feeds));
   PointResult result = run_with_defaults(feeder, with_given_sizes({}), 0);
   result.case_name = case_name;
+  if (differing_ && differing_->point.case_name.empty()) differing_->point.case_name = case_name;
   return result;
 }
 
@@ -179,7 +181,23 @@ PointResult Verifier::run_point(const Feeder& feeder, const Point& point) {
   }
   if (options_.how.per_sample && !run_reference(feeds, actual, result, expected)) return result;
   compare_outputs(actual, expected, /*all=*/true, result);
+  keep_differing(feeds, result);
   return result;
+}
+
+void Verifier::keep_differing(const Arrays& feeds, const PointResult& result) {
+  if (model_.first_differences && !differing_ && result.status == VerifyStatus::kDiffers)
+    differing_ = {.feeds = feeds, .point = result};
+}
+
+void Verifier::find_first_differences() {
+  if (!differing_) return;
+  std::vector<std::string> outputs;
+  for (const OutputResult& output : differing_->point.outputs)
+    if (!output.comparison.agrees) outputs.push_back(output.name);
+  report_.where = model_.first_differences(differing_->feeds, outputs);
+  report_.where->sizes = differing_->point.sizes;
+  report_.where->case_name = differing_->point.case_name;
 }
 
 bool Verifier::run_reference(const Arrays& feeds, const Arrays& actual, PointResult& result, Arrays& expected) {

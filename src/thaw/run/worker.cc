@@ -37,9 +37,10 @@ ForkMutex& worker_mutex() {
   return mutex;
 }
 
-std::shared_ptr<Worker>& only_worker() {
-  static auto& worker = *new std::shared_ptr<Worker>;
-  return worker;
+// One for each set of providers. Those that no session is at any more stay: the next session may be.
+std::vector<std::shared_ptr<Worker>>& workers() {
+  static auto& all = *new std::vector<std::shared_ptr<Worker>>;
+  return all;
 }
 
 // Ended with the process, lest it be left to whoever collects orphans.
@@ -49,7 +50,7 @@ struct StopAtExit {
   StopAtExit& operator=(const StopAtExit&) = delete;
   ~StopAtExit() {
     const std::lock_guard lock(worker_mutex());
-    only_worker().reset();
+    workers().clear();
   }
 };
 
@@ -57,6 +58,17 @@ std::vector<std::string> whole_environment() {
   std::vector<std::string> variables;
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) variables.emplace_back(*at);
   return variables;
+}
+
+// To where the system's loader of that process looks. It reads the variable once, so that the process cannot do it itself.
+void add_library_folders(const ProviderAccess& access, std::vector<std::string>& variables) {
+  constexpr std::string_view kBegin = "LD_LIBRARY_PATH=";
+  if (access.words.empty()) return;
+  const std::vector<std::filesystem::path> folders = library_folders_of(access, sites_of_runtime());
+  if (folders.empty()) return;
+  auto at = std::ranges::find_if(variables, [&](const std::string& one) { return one.starts_with(kBegin); });
+  if (at == variables.end()) at = variables.insert(at, std::string(kBegin));
+  for (const std::filesystem::path& folder : folders) *at += (at->ends_with('=') ? "" : ":") + folder.string();
 }
 
 // posix_spawn's lists, which are made and unmade by calls.
@@ -74,7 +86,7 @@ class SpawnPlan {
   }
 
   int run(const std::filesystem::path& program, int socket, bool sandboxed, const std::filesystem::path& runtime,
-          pid_t& pid) {
+          const ProviderAccess& access, pid_t& pid) {
     ::posix_spawn_file_actions_adddup2(&actions_, socket, kWorkerSocket);
     // What models make ONNX Runtime print is nobody's. A sanitizer's report is ours.
     constexpr int kLast = kSanitized ? STDOUT_FILENO : STDERR_FILENO;
@@ -89,9 +101,13 @@ class SpawnPlan {
     const bool from_main = ::gettid() == ::getpid();
     std::string name = "thaw-worker", first(kWorkerArgument), second = std::to_string(memory_of_request()),
                 third = from_main ? "1" : "0", fourth = sandboxed ? "1" : "0";
-    std::array<char*, 6> arguments{name.data(), first.data(), second.data(), third.data(), fourth.data(), nullptr};
-    std::vector<std::string> kept = sandboxed ? worker_environment() : whole_environment();
+    std::vector<char*> arguments{name.data(), first.data(), second.data(), third.data(), fourth.data()};
+    std::vector<std::string> needed = to_arguments(access);
+    for (std::string& argument : needed) arguments.push_back(argument.data());
+    arguments.push_back(nullptr);
+    std::vector<std::string> kept = sandboxed ? worker_environment(access) : whole_environment();
     if (!runtime.empty()) name_runtime_in(kept, runtime);
+    add_library_folders(access, kept);
     std::vector<char*> variables;
     for (std::string& variable : kept) variables.push_back(variable.data());
     variables.push_back(nullptr);
@@ -150,31 +166,34 @@ uint64_t memory_of_request() {
   return most == 0 ? 0 : std::max<uint64_t>(most - std::min(most, held_memory()), 1);
 }
 
-std::shared_ptr<Worker> Worker::current() {
+std::shared_ptr<Worker> Worker::current(const ProviderAccess& access) {
   const std::lock_guard lock(worker_mutex());
-  std::shared_ptr<Worker>& worker = only_worker();
-  const bool sandboxed = limits().sandbox && !kSanitized;
-  if (!worker || worker->has_ended() || worker->sandboxed_ != sandboxed || worker->runtime_ != named_runtime()) {
-    worker = start(sandboxed);
-    static const StopAtExit stop;
-  }
-  return worker;
+  std::vector<std::shared_ptr<Worker>>& all = workers();
+  const Start wanted{.sandboxed = limits().sandbox && !kSanitized, .runtime = named_runtime(), .access = access};
+  std::erase_if(all, [&](const std::shared_ptr<Worker>& one) {
+    return one->has_ended() || one->start_.sandboxed != wanted.sandboxed || one->start_.runtime != wanted.runtime;
+  });
+  const auto found =
+      std::ranges::find_if(all, [&](const std::shared_ptr<Worker>& one) { return one->start_ == wanted; });
+  if (found != all.end()) return *found;
+  all.push_back(start(wanted));
+  static const StopAtExit stop;
+  return all.back();
 }
 
 void Worker::start_early() {
   try {
-    current();
+    current(access_of(process_providers()));
   } catch (const Error&) {  // the first session says it
   }
 }
 
-std::shared_ptr<Worker> Worker::start(bool sandboxed) {
+std::shared_ptr<Worker> Worker::start(const Start& wanted) {
   const std::filesystem::path program = worker_program();
   auto [own, other] = socket_pair();
   pid_t pid = -1;
-  std::filesystem::path runtime = named_runtime();
   const GivenBound bound;
-  const int failure = SpawnPlan().run(program, other.get(), sandboxed, runtime, pid);
+  const int failure = SpawnPlan().run(program, other.get(), wanted.sandboxed, wanted.runtime, wanted.access, pid);
   if (failure != 0) {
     throw Error(failure == ENOMEM || failure == EAGAIN ? ErrorCode::kOutOfBudget : ErrorCode::kRuntimeMissing,
                 {.what = std::string("the process that runs ONNX Runtime cannot be started: ") + std::strerror(failure),
@@ -182,11 +201,11 @@ std::shared_ptr<Worker> Worker::start(bool sandboxed) {
                  .expected = "a program that can be run",
                  .next = "set THAW_WORKER to the path of thaw-worker"});
   }
-  return std::shared_ptr<Worker>(new Worker(std::move(own), pid, sandboxed, std::move(runtime)));
+  return std::shared_ptr<Worker>(new Worker(std::move(own), pid, wanted));
 }
 
-Worker::Worker(UniqueFd socket, pid_t pid, bool sandboxed, std::filesystem::path runtime)
-    : control_(std::move(socket)), pid_(pid), owner_(::getpid()), sandboxed_(sandboxed), runtime_(std::move(runtime)) {}
+Worker::Worker(UniqueFd socket, pid_t pid, Start start)
+    : control_(std::move(socket)), pid_(pid), owner_(::getpid()), start_(std::move(start)) {}
 
 Worker::~Worker() {
   if (!is_own()) return;

@@ -1,5 +1,5 @@
-// The worker process as Thaw sees it: started when it is first needed, one for all sessions, started again when it has
-// ended. Internal to run/: what others use is run/session.h.
+// The worker process as Thaw sees it: started when it is first needed, one for all sessions that need the same of its sandbox, started
+// again when it has ended. Internal to run/: what others use is run/session.h.
 #pragma once
 
 #include <atomic>
@@ -16,6 +16,7 @@
 #include "thaw/core/error.h"
 #include "thaw/run/channel.h"
 #include "thaw/run/handed_files.h"
+#include "thaw/run/provider_access.h"
 #include "thaw/run/shared_memory.h"
 
 namespace thaw::run {
@@ -54,10 +55,10 @@ uint64_t memory_of_request();
 
 class Worker {
  public:
-  // The one that is alive, in a sandbox or not as the limits say, with the ONNX Runtime that is named. Starts it where there is none; throws thaw::Error where it
-  // cannot be started.
-  static std::shared_ptr<Worker> current();
-  // Starts it, where it can be, without waiting: it loads ONNX Runtime while Thaw does something else.
+  // The one that is alive, in a sandbox or not as the limits say, with the ONNX Runtime that is named, open for what these providers need.
+  // Starts it where there is none; throws thaw::Error where it cannot be started.
+  static std::shared_ptr<Worker> current(const ProviderAccess& access);
+  // Starts that of this process's providers, where it can be, without waiting: it loads ONNX Runtime while Thaw does something else.
   static void start_early();
 
   ~Worker();
@@ -87,8 +88,15 @@ class Worker {
   bool has_ended() const { return ended_ || !is_own(); }
 
  private:
-  Worker(UniqueFd socket, pid_t pid, bool sandboxed, std::filesystem::path runtime);
-  static std::shared_ptr<Worker> start(bool sandboxed);
+  // What a worker was started with, and keeps.
+  struct Start {
+    bool sandboxed = false;
+    std::filesystem::path runtime;  // that was named; empty: it looks for one
+    ProviderAccess access;
+    bool operator==(const Start&) const = default;
+  };
+  Worker(UniqueFd socket, pid_t pid, Start start);
+  static std::shared_ptr<Worker> start(const Start& wanted);
   bool is_own() const;
   WorkerEnd end(bool late);
   void wait_for_end(bool kill_now);
@@ -98,10 +106,9 @@ class Worker {
   std::vector<std::unique_ptr<Line>> lines_;  // idle; guarded by mutex_
   pid_t pid_;
   pid_t owner_;  // the process that started it
-  bool sandboxed_;
-  std::filesystem::path runtime_;  // that was named when it started; empty: it looks for one
-  bool reaped_ = false;            // guarded by mutex_
-  int status_ = -1;                // once reaped
+  Start start_;
+  bool reaped_ = false;  // guarded by mutex_
+  int status_ = -1;      // once reaped
   bool stopped_late_ = false;
   std::atomic<bool> ended_ = false;
   std::atomic<int> at_work_ = 0;

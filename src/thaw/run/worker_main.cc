@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <span>
 #include <thread>
 
 #include <malloc.h>
@@ -25,6 +26,8 @@
 #include "thaw/run/genai.h"
 #include "thaw/run/handed_files.h"
 #include "thaw/run/message.h"
+#include "thaw/run/ort_providers.h"
+#include "thaw/run/provider_access.h"
 #include "thaw/run/runtime.h"
 #include "thaw/run/sandbox.h"
 #include "thaw/run/shared_memory.h"
@@ -98,6 +101,8 @@ class Service {
           return load(request);
         case MessageKind::kRun:
           return run(request);
+        case MessageKind::kPlacement:
+          return placement(request);
         case MessageKind::kClose:
           return close(request);
         case MessageKind::kTokenize:
@@ -141,7 +146,8 @@ class Service {
       ::malloc_trim(0);
       throw;
     }
-    const Ports ports{loaded->session->inputs(), loaded->session->outputs(), loaded->session->take_warnings()};
+    const Ports ports{loaded->session->inputs(), loaded->session->outputs(), loaded->session->runtime(),
+                      loaded->session->take_warnings()};
     const std::lock_guard lock(worker_.mutex);
     worker_.sessions[request.session] = loaded;
     return {MessageKind::kDone, encode(ports), -1};
@@ -170,6 +176,13 @@ class Service {
     });
     if (feeds_.bytes().size() > kKeptMemory) feeds_ = {};
     return answer;
+  }
+
+  Answer placement(const Message& message) {
+    MessageReader reader(message.body);
+    const std::shared_ptr<LoadedModel> loaded = find(reader.take<uint64_t>());
+    if (!loaded) return {MessageKind::kGone, {}, -1};
+    return {MessageKind::kDone, encode(loaded->session->placement()), -1};
   }
 
   Answer tokenize(const Message& message) {
@@ -273,13 +286,13 @@ void wait_for_message(pid_t parent) {
 }  // namespace
 
 bool is_worker(int argc, char** argv) {
-  if (argc != 5 || argv[1] != kWorkerArgument) return false;
+  if (argc < 5 || argv[1] != kWorkerArgument) return false;
   int domain = 0;
   socklen_t size = sizeof domain;
   return ::getsockopt(kWorkerSocket, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX;
 }
 
-void serve_as_worker(char** argv) {
+void serve_as_worker(int argc, char** argv) {
   const pid_t parent = ::getppid();
   uint64_t max_memory = 0;
   const std::string_view text = argv[2];
@@ -289,7 +302,9 @@ void serve_as_worker(char** argv) {
   auto& worker = *new WorkerState;
   confine(worker, max_memory);
   settle_runtime_candidates();
-  if (std::string_view(argv[4]) == "1" && !enter_sandbox()) ::_exit(kExitNoSandbox);
+  const ProviderAccess access = access_in(std::span(argv, static_cast<size_t>(argc)).subspan(5));
+  settle_provider_libraries(access.words);
+  if (std::string_view(argv[4]) == "1" && !enter_sandbox(access)) ::_exit(kExitNoSandbox);
   start_thread([] {
     try {
       warm_up_runtime();

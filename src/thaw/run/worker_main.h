@@ -19,6 +19,6 @@ inline constexpr int kExitCannotStart = 127;  // what the system's loader ends w
 bool is_worker(int argc, char** argv);
 
 // Serves until Thaw is gone. Only from main, before anything else.
-[[noreturn]] void serve_as_worker(char** argv);
+[[noreturn]] void serve_as_worker(int argc, char** argv);
 
 }  // namespace thaw::run

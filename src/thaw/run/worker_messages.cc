@@ -1,6 +1,7 @@
 #include "thaw/run/worker_messages.h"
 
 #include <algorithm>
+#include <map>
 
 #include "thaw/run/elements.h"
 #include "thaw/run/message.h"
@@ -82,6 +83,40 @@ std::vector<ArrayView> read_arrays(MessageReader& reader, std::span<const std::b
   return arrays;
 }
 
+void write_options(MessageWriter& writer, const std::map<std::string, std::string>& options) {
+  writer.put<uint64_t>(options.size());
+  for (const auto& [name, value] : options) {
+    writer.text(name);
+    writer.text(value);
+  }
+}
+
+std::map<std::string, std::string> read_options(MessageReader& reader) {
+  std::map<std::string, std::string> options;
+  for (size_t left = reader.count(2 * sizeof(uint64_t)); left > 0; --left) {
+    std::string name = reader.text();
+    options.insert_or_assign(std::move(name), reader.text());
+  }
+  return options;
+}
+
+void write_providers(MessageWriter& writer, const std::vector<Provider>& providers) {
+  writer.put<uint64_t>(providers.size());
+  for (const Provider& provider : providers) {
+    writer.text(provider.name);
+    write_options(writer, provider.options);
+  }
+}
+
+std::vector<Provider> read_providers(MessageReader& reader) {
+  std::vector<Provider> providers(reader.count(2 * sizeof(uint64_t)));
+  for (Provider& provider : providers) {
+    provider.name = reader.text();
+    provider.options = read_options(reader);
+  }
+  return providers;
+}
+
 }  // namespace
 
 uint64_t shared_bytes(std::span<const ArrayView> arrays) {
@@ -112,6 +147,8 @@ std::string encode(const LoadRequest& request) {
   writer.put<uint8_t>(request.options.memory_pattern);
   writer.put<uint8_t>(request.options.memory_arena);
   writer.put<uint8_t>(request.options.spinning);
+  writer.put<uint8_t>(request.options.profile);
+  write_providers(writer, request.options.providers);
   write_arrays(writer, request.weights);
   return writer.take();
 }
@@ -131,6 +168,8 @@ LoadRequest decode_load(std::string_view body, std::span<const std::byte> memory
   request.options.memory_pattern = reader.flag();
   request.options.memory_arena = reader.flag();
   request.options.spinning = reader.flag();
+  request.options.profile = reader.flag();
+  request.options.providers = read_providers(reader);
   request.weights = read_arrays(reader, memory);
   reader.end();
   return request;
@@ -140,6 +179,13 @@ std::string encode(const Ports& ports) {
   MessageWriter writer;
   write_ports(writer, ports.inputs);
   write_ports(writer, ports.outputs);
+  writer.text(ports.runtime.version);
+  writer.put<uint64_t>(ports.runtime.providers.size());
+  for (const UsedProvider& provider : ports.runtime.providers) {
+    writer.text(provider.name);
+    writer.text(provider.device);
+    write_options(writer, provider.options);
+  }
   write_texts(writer, ports.warnings);
   return writer.take();
 }
@@ -149,6 +195,13 @@ Ports decode_ports(std::string_view body) {
   Ports ports;
   ports.inputs = read_ports(reader);
   ports.outputs = read_ports(reader);
+  ports.runtime.version = reader.text();
+  ports.runtime.providers.resize(reader.count(3 * sizeof(uint64_t)));
+  for (UsedProvider& provider : ports.runtime.providers) {
+    provider.name = reader.text();
+    provider.device = reader.text();
+    provider.options = read_options(reader);
+  }
   ports.warnings = read_texts(reader);
   reader.end();
   return ports;
@@ -198,6 +251,50 @@ Results decode_results(std::string_view body, std::span<const std::byte> memory)
   results.warnings = read_texts(reader);
   reader.end();
   return results;
+}
+
+std::string encode(const Placement& placement) {
+  MessageWriter writer;
+  writer.put<uint64_t>(placement.nodes.size());
+  for (const PlacedNode& node : placement.nodes) {
+    writer.text(node.name);
+    writer.text(node.op_type);
+    writer.text(node.provider);
+  }
+  writer.put<uint64_t>(placement.timed.size());
+  for (const TimedNode& node : placement.timed) {
+    writer.text(node.name);
+    writer.text(node.op_type);
+    writer.text(node.provider);
+    writer.put(node.seconds);
+    writer.put<uint8_t>(node.is_copy);
+  }
+  writer.put(placement.runs);
+  writer.put(placement.seconds);
+  return writer.take();
+}
+
+Placement decode_placement(std::string_view body) {
+  MessageReader reader(body);
+  Placement placement;
+  placement.nodes.resize(reader.count(3 * sizeof(uint64_t)));
+  for (PlacedNode& node : placement.nodes) {
+    node.name = reader.text();
+    node.op_type = reader.text();
+    node.provider = reader.text();
+  }
+  placement.timed.resize(reader.count(4 * sizeof(uint64_t)));
+  for (TimedNode& node : placement.timed) {
+    node.name = reader.text();
+    node.op_type = reader.text();
+    node.provider = reader.text();
+    node.seconds = reader.take<double>();
+    node.is_copy = reader.flag();
+  }
+  placement.runs = reader.take<uint64_t>();
+  placement.seconds = reader.take<double>();
+  reader.end();
+  return placement;
 }
 
 std::string encode(const TokenizeRequest& request) {

@@ -13,6 +13,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/run/ort_session.h"
+#include "thaw/run/providers.h"
 #include "thaw/run/shared_memory.h"
 
 namespace thaw::run {
@@ -33,6 +34,7 @@ LoadRequest decode_load(std::string_view body, std::span<const std::byte> memory
 
 struct Ports {
   std::vector<Port> inputs, outputs;
+  Runtime runtime;
   std::vector<std::string> warnings;
 };
 std::string encode(const Ports& ports);
@@ -58,6 +60,9 @@ struct Results {
 };
 std::string encode(const Results& results);
 Results decode_results(std::string_view body, std::span<const std::byte> memory);
+
+std::string encode(const Placement& placement);
+Placement decode_placement(std::string_view body);
 
 enum class TokenizerWork : uint8_t { kEncode, kDecode, kChatTemplate };
 

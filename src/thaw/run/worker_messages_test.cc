@@ -116,5 +116,30 @@ TEST(WorkerMessages, ErrorsKeepTheirParts) {
   EXPECT_THROW(decode_error(writer.take()), BadMessage);
 }
 
+TEST(WorkerMessages, CarryProvidersAndWhereNodesRan) {
+  LoadRequest sent{.session = 3, .bytes = 5, .where = "m"};
+  sent.options.profile = true;
+  sent.options.providers = {{"cuda", {{"device_id", "1"}, {"use_tf32", "0"}}}, {"xnnpack"}};
+  const LoadRequest got = decode_load(encode(sent), {});
+  EXPECT_TRUE(got.options.profile);
+  EXPECT_EQ(describe(got.options.providers), "cuda:device_id=1,use_tf32=0, xnnpack");
+
+  const Ports ports = decode_ports(encode(Ports{.runtime = {"1.31.1", {{"X", "GPU"}}}}));
+  EXPECT_EQ(ports.runtime.version, "1.31.1");
+  ASSERT_EQ(ports.runtime.providers.size(), 1U);
+  EXPECT_EQ(ports.runtime.providers[0].device, "GPU");
+
+  Placement placement{
+      .nodes = {{"a", "MatMul", "X"}}, .timed = {{"a", "MatMul", "X", 0.5, true}}, .runs = 2, .seconds = 1};
+  const std::string body = encode(placement);
+  const Placement same = decode_placement(body);
+  EXPECT_EQ(same.nodes.at(0).op_type, "MatMul");
+  EXPECT_EQ(same.timed.at(0).seconds, 0.5);
+  EXPECT_TRUE(same.timed.at(0).is_copy);
+  EXPECT_EQ(same.runs, 2U);
+  for (size_t size = 0; size < body.size(); ++size)
+    EXPECT_THROW(decode_placement(std::string_view(body).substr(0, size)), BadMessage);
+}
+
 }  // namespace
 }  // namespace thaw::run

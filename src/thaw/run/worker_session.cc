@@ -205,7 +205,7 @@ WorkerSession::Slot WorkerSession::slot() {
   require_time(request_.where);
   const std::lock_guard lock(mutex_);
   for (int tries = 1; !slot_.worker || slot_.worker->has_ended(); ++tries) {
-    Slot slot{Worker::current(), 0};
+    Slot slot{Worker::current(access_of(request_.options.providers)), 0};
     slot.id = slot.worker->new_session();
     try {
       load(slot);
@@ -291,6 +291,21 @@ Arrays WorkerSession::run_at(const Slot& slot, std::span<const ArrayView> feeds,
   const std::lock_guard lock(mutex_);
   keep_warnings(std::move(results.warnings));
   return arrays;
+}
+
+Placement WorkerSession::placement() {
+  const Slot at = slot();
+  try {
+    std::unique_ptr<Worker::Line> line = at.worker->take_line();
+    MessageWriter writer;
+    writer.put(at.id);
+    const Message answer = at.worker->ask(*line, MessageKind::kPlacement, writer.take(), {}, deadline_of_request());
+    at.worker->give_back(std::move(line));
+    if (answer.kind == MessageKind::kFailed) throw error_of(answer);
+    return decoded(request_.where, [&] { return decode_placement(answer.body); });
+  } catch (const WorkerEnd& end) {
+    throw_end(end, /*loading=*/false);
+  }
 }
 
 void WorkerSession::keep_warnings(std::vector<std::string> warnings) {

@@ -28,6 +28,8 @@ class WorkerSession {
   const std::vector<Port>& inputs() const { return ports_.inputs; }
   const std::vector<Port>& outputs() const { return ports_.outputs; }
   Arrays run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const CachedOutput> carried);
+  const Runtime& runtime() const { return ports_.runtime; }
+  Placement placement();
   std::vector<std::string> take_warnings();
 
  private:

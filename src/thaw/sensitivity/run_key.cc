@@ -10,6 +10,7 @@
 
 #include "thaw/ir/data/tensor_chunks.h"
 #include "thaw/quant/plan_file.h"
+#include "thaw/run/providers.h"
 #include "thaw/sensitivity/node_key.h"
 
 namespace thaw::measuring {
@@ -42,6 +43,8 @@ void add_options(Hash& hash, const SensitivityOptions& options) {
   for (const std::string& pattern : options.keep) hash.add("keep " + pattern);
   hash.add(fmt::format("{} {} {} {} {}", static_cast<int>(options.group), options.one_out,
                        static_cast<int>(options.target), options.optimize, options.seed));
+  if (const std::string providers = run::describe(run::process_providers()); !providers.empty())
+    hash.add("providers " + providers);
 }
 
 void add_model(Hash& hash, const ir::Model& model) {

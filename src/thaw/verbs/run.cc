@@ -14,6 +14,7 @@
 #include "thaw/dim/text/range_spec.h"
 #include "thaw/in_memory.h"
 #include "thaw/ops/rule/arity.h"
+#include "thaw/report/graph_page.h"
 #include "thaw/run/chosen_sizes.h"
 #include "thaw/run/model_source.h"
 #include "thaw/run/npz.h"
@@ -168,7 +169,9 @@ RunReport run_source(const run::ModelSource& source, const RunOptions& options) 
   if (free.empty()) report.inputs = feeder.make(choice ? choice->with({}).value_or(point) : point);
   std::optional<run::Session> opened;
   try {
-    run::Session& session = opened.emplace(source.open(options.session));
+    SessionOptions how = options.session;
+    how.profile |= options.placement;
+    run::Session& session = opened.emplace(source.open(how));
     if (free.empty())
       run_once(options, session, report);
     else
@@ -179,6 +182,8 @@ RunReport run_source(const run::ModelSource& source, const RunOptions& options) 
   }
   report.order = in_order(opened->outputs(), report.outputs);
   report.warnings = opened->take_warnings();
+  report.runtime = opened->runtime();
+  if (options.placement) report.placement = opened->placement();
   if (!options.output.empty()) write_outputs(options.output, report.outputs);
   report.output = options.output.string();
   return report;
@@ -187,6 +192,10 @@ RunReport run_source(const run::ModelSource& source, const RunOptions& options) 
 }  // namespace
 
 RunReport run_model(const RunOptions& options) { return run_source(options.model, options); }
+
+std::string to_html(const RunReport& report, const Model& model) {
+  return report::placement_page(report, report::inspect(ModelAccess::begin(model)));
+}
 
 RunReport run_model(const Model& model, const RunOptions& given) {
   const run::ModelSource source(ModelAccess::of(model));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/core/ascii.h"
 #include "thaw/core/error.h"
 #include "thaw/dim/text/range_spec.h"
 #include "thaw/lift/align/values.h"
@@ -153,6 +154,39 @@ void add_values(std::span<const std::string> texts, FeedOptions& feeds) { run::a
 void add_value_ranges(std::span<const std::string> texts, FeedOptions& feeds) { run::add_value_ranges(texts, feeds); }
 std::map<std::string, std::string> parse_names(std::span<const std::string> texts) { return run::parse_names(texts); }
 AddedInput parse_added_input(const std::string& text) { return lifting::parse_added_input(text); }
+
+Provider parse_provider(const std::string& text) {
+  const size_t colon = std::min(text.find(':'), text.size());
+  Provider provider{.name = text.substr(0, colon)};
+  const auto refuse = [&](std::string what) {
+    throw Error(ErrorCode::kInvalidArgument, {.what = std::move(what),
+                                              .where = fmt::format("provider '{}'", text),
+                                              .expected = "NAME or NAME:OPTION=VALUE,…, such as cuda:device_id=1",
+                                              .next = {}});
+  };
+  if (provider.name.empty()) refuse("has no name");
+  if (colon + 1 == text.size()) refuse("has no option behind its ':'");
+  const auto is_of_name = [](char c) {
+    return ascii::is_letter_or_digit(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+  };
+  std::string* value = nullptr;
+  for (const std::string& part :
+       colon < text.size() ? split_at_commas(text.substr(colon + 1)) : std::vector<std::string>()) {
+    // Values have commas too, such as the shapes of TensorRT's profiles: "x:1x3,y:2x3".
+    const size_t equals = std::min(part.find('='), part.size());
+    const std::string name = part.substr(0, equals);
+    const bool begins = equals < part.size() && !name.empty() && std::ranges::all_of(name, is_of_name);
+    if (!begins && value == nullptr) refuse(fmt::format("'{}' is no option", part));
+    if (!begins) {
+      *value += "," + part;
+      continue;
+    }
+    const auto [at, is_new] = provider.options.try_emplace(name, part.substr(equals + 1));
+    if (!is_new) refuse(fmt::format("names {} twice", name));
+    value = &at->second;
+  }
+  return provider;
+}
 std::map<std::string, std::vector<int64_t>> parse_at(std::span<const std::string> texts) {
   return lifting::onetrace::parse_at(texts);
 }
@@ -198,5 +232,6 @@ void set_sizes(const std::string& text, VerifyOptions& options) {
   verbs::add_sizes(std::span(&text, text.empty() ? 0 : 1), options);
 }
 AddedInput parse_added_input(const std::string& text) { return verbs::parse_added_input(text); }
+Provider parse_provider(const std::string& text) { return verbs::parse_provider(text); }
 
 }  // namespace thaw

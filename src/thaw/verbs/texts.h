@@ -46,6 +46,8 @@ AddedInput parse_added_input(const std::string& text);
 std::map<std::string, std::vector<int64_t>> parse_at(std::span<const std::string> texts);
 // "1,22,333".
 std::vector<int64_t> parse_tokens(const std::string& text);
+// "cuda:device_id=1,use_tf32=0".
+Provider parse_provider(const std::string& text);
 // "hidden_states,mask": a cut, of the tensors that pass it.
 std::vector<std::string> parse_cut(const std::string& text);
 

@@ -8,6 +8,7 @@
 #include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/in_memory.h"
+#include "thaw/locate/first_differences.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/same_noise.h"
 #include "thaw/run/input_text.h"
@@ -28,6 +29,12 @@ run::Session open_with_same_noise(const run::ModelSource& source, const SessionO
 // The reference where it is a model; none where it is a file or a folder of inputs and outputs.
 std::optional<run::ModelSource> reference_of(const VerifyOptions& options, const Model* in_memory) {
   if (in_memory) return run::ModelSource(ModelAccess::of(*in_memory));
+  if (options.reference.empty())
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "no reference is given",
+                 .where = options.model.string(),
+                 .expected = "--against FILE, or --against-provider NAME for the model itself",
+                 .next = "name one of them"});
   std::error_code failed;
   if (options.reference.extension() == ".npz" || std::filesystem::is_directory(options.reference, failed))
     return std::nullopt;
@@ -44,7 +51,22 @@ VerifyOptions with_files(const VerifyOptions& options, const std::vector<run::In
   return read;
 }
 
+std::unique_ptr<ir::Model> looked_into(const run::ModelSource& source, const run::OpenSession& open) {
+  std::unique_ptr<ir::Model> model = source.read();
+  return open ? rewrite::with_same_noise(*model) : std::move(model);
+}
+
+void require_two_models(const VerifyOptions& options, const run::VerifiedModel& model) {
+  if (!options.where || (model.reference && !options.how.per_sample)) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = options.how.per_sample ? "the reference runs sample by sample" : "the reference is no model",
+               .where = "--where, " + options.reference.string(),
+               .expected = "two models that run on the same inputs",
+               .next = "leave --where out"});
+}
+
 VerifyReport verify_against(const VerifyOptions& options, run::VerifiedModel model) {
+  require_two_models(options, model);
   dim::Scope scope;
   {
     const auto loaded = model.source.read();  // its mapping is not needed while ONNX Runtime runs
@@ -60,6 +82,21 @@ VerifyReport verify_against(const VerifyOptions& options, run::VerifiedModel mod
     if (reference && (rewrite::draws_numbers(*loaded) || rewrite::draws_numbers(*reference)))
       model.open = open_with_same_noise;
   }
+  std::unique_ptr<ir::Model> ours, theirs;  // what the first differences are looked for in
+  if (options.where)
+    model.first_differences = [&](const Arrays& feeds, const std::vector<std::string>& outputs) {
+      ours = looked_into(model.source, model.open);
+      theirs = looked_into(*model.reference, model.open);
+      SessionOptions how = options.how.session;
+      if (!options.how.providers.empty()) how.providers = options.how.providers;
+      return locate::find_first_differences({.model = {*ours, options.how.session},
+                                             .reference = {*theirs, how},
+                                             .names = options.how.names,
+                                             .tolerance = options.tolerance,
+                                             .cast = options.how.cast,
+                                             .feeds = feeds,
+                                             .outputs = outputs});
+    };
   model.frozen_sizes = [&] { return confirm::own_input_sizes(*model.source.read(), model.inputs, scope); };
   VerifyReport report = run::verify(with_files(options, model.inputs), model, scope);
   report.model = options.model.string();
@@ -75,6 +112,11 @@ VerifyReport verify(const VerifyOptions& options) { return verify(options, nullp
 VerifyReport verify(const VerifyOptions& given, const Model* model, const Model* reference) {
   const CallClock clock;
   VerifyOptions options = given;
+  // The model itself, on another provider.
+  if (reference == nullptr && options.reference.empty() && !options.how.providers.empty()) {
+    reference = model;
+    options.reference = options.model;
+  }
   run::VerifiedModel verified{.source = model ? run::ModelSource(ModelAccess::of(*model)) : options.model,
                               .reference = reference_of(options, reference)};
   options.model = verified.source.path();

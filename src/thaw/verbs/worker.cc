@@ -7,7 +7,7 @@
 namespace thaw::verbs {
 
 void serve_if_worker(int argc, char** argv) {
-  if (run::is_worker(argc, argv)) run::serve_as_worker(argv);
+  if (run::is_worker(argc, argv)) run::serve_as_worker(argc, argv);
   run::use_worker_program("/proc/self/exe");
 }
 

@@ -1,7 +1,8 @@
 // Draws a level into a box that scrolls: SVG at any scale, boxes that are reached by Tab and the arrows.
 "use strict";
 
-const kMarkNames = {frozen: "frozen", problem: "cannot run", added: "added", removed: "removed", changed: "changed"};
+const kMarkNames = {frozen: "frozen", problem: "cannot run", added: "added", removed: "removed", changed: "changed",
+                    on_cpu: "on the CPU", on_provider: "on another provider"};
 const kLongestLabel = 40;  // characters
 
 // "[batch, 3, …]": of sizes that are long, each loses its middle.
