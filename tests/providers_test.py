@@ -1,5 +1,6 @@
 """Execution providers: which one runs a model is named, said in reports, and an error with what to install where it is not there. The wheel
 of ONNX Runtime has Azure's provider, which takes no node of ONNX: models run on the CPU behind it."""
+import json
 import os
 import re
 
@@ -186,3 +187,14 @@ def test_where_by_other_names(thaw, save):
     report = thaw.json("verify", save(net("a", 2), "a"), "--against", save(net("b", 3), "b"), "--where", code=1)
     (found,) = report["where"]["tensors"]
     assert found["name"] == "y" and found["operators"] == ["Tanh", "Mul", "Exp"] and not found["alone"]["agrees"]
+
+
+def test_the_page_marks_each_node_with_its_provider(thaw, save, tmp_path):
+    model = onnx.parser.parse_model(NET)
+    for node in model.graph.node:
+        node.name = f"n_{node.op_type}"
+    thaw("run", save(model), "--random", "--optimization", "none", "--report", tmp_path / "run.html", code=0)
+    page = (tmp_path / "run.html").read_text("utf-8")
+    data = json.loads(re.search(r'<script[^>]*id="graph"[^>]*>(.*?)</script>', page, re.S)[1])
+    assert [mark[0][0] for mark in data["node_marks"].values()] == ["on_cpu"] * 4 and "n_Softmax" in page
+    assert json.loads(thaw("run", save(model), "--random", "--format", "json", "--report", tmp_path / "run.json", code=0).stdout)["placement"]["timed"]
