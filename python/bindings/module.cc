@@ -110,8 +110,10 @@ void bind_model_class(nb::module_& m) {
            [](const Model& self) { return to_notebook(interruptible([&] { return inspect_html(self); })); })
       .def("clone", &Model::clone, "An independent copy. Bytes of weights are shared.")
       .def(
-          "keep_alive", [](Model& self, const nb::object& owner) { keep_alive(self, kept_alive(owner)); }, nb::arg("owner"),
-          "`owner` lives as long as the model, its copies and what is made of them: a temporary folder with its weights.")
+          "keep_alive", [](Model& self, const nb::object& owner) { keep_alive(self, kept_alive(owner)); },
+          nb::arg("owner"),
+          "`owner` lives as long as the model, its copies and what is made of them: a temporary folder with its "
+          "weights.")
       .def("__copy__", &Model::clone)
       .def("__deepcopy__", [](const Model& self, const nb::handle /*memo*/) { return self.clone(); })
       .def(

@@ -1,7 +1,9 @@
 """Models in memory run and are compared without a file; weights in memory are not copied."""
 import gc
 import os
+import tempfile
 import weakref
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -146,3 +148,20 @@ def test_a_session_reads_a_file_where_it_is(save):
     np.testing.assert_array_equal(thaw.Session(path).run(x)["y"], thaw.Session(thaw.load(path)).run(x)["y"])
     with pytest.raises(FileNotFoundError):
         thaw.Session(path.with_name("nix.onnx"))
+
+
+def test_a_temporary_folder_stays_as_long_as_what_was_made_of_its_model(tmp_path):
+    folder = tempfile.TemporaryDirectory(dir=tmp_path)
+    onnx.save(mlp(width=64, layers=2), Path(folder.name, "m.onnx"), save_as_external_data=True, location="m.data", size_threshold=0)
+    place, given = Path(folder.name), thaw.load(Path(folder.name, "m.onnx"))
+    given.keep_alive(folder)
+    del folder
+    made = thaw.fix(given).model
+    wanted = thaw.run(given, {"x": numbers(2, 3, 64)}).outputs["y"]
+    del given
+    gc.collect()
+    assert place.exists()
+    np.testing.assert_allclose(thaw.run(made, {"x": numbers(2, 3, 64)}).outputs["y"], wanted, atol=1e-6)
+    del made
+    gc.collect()
+    assert not place.exists()

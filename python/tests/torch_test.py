@@ -1,4 +1,5 @@
 """Export of PyTorch modules at every size: right at sizes that were not exported, or refused with the reason."""
+import gc
 import json
 import os
 import random
@@ -70,6 +71,20 @@ def test_a_module_is_right_at_sizes_that_were_not_exported(exporter, tmp_path):
     shown, found = str(result), json.loads(result.to_json())
     assert shown.endswith("accepted") and "agrees with the module at" in shown and f"exporter {exporter}: accepted" in shown
     assert found["accepted"] and found["sizes"] == result.sizes and found["lift"]["accepted"]
+
+
+def test_the_model_outlives_its_result(tmp_path):
+    module = Patches()
+    result = thaw.torch.export(module, images, sizes=IMAGE)
+    assert result.accepted, result
+    model = result.model
+    del result
+    gc.collect()
+    inputs = images(2, 72, 104)
+    with torch.no_grad():
+        wanted = module(**inputs)["features"].numpy()
+    np.testing.assert_allclose(thaw.run(model, inputs).outputs["features"], wanted, atol=1e-4, rtol=1e-3)
+    model.save(tmp_path / "m.onnx")
 
 
 def test_mode_and_random_numbers_are_as_before():

@@ -26,7 +26,8 @@ template <typename Result, typename... Arguments, size_t kPlace>
 class YoungFunction<Result(Arguments...), kPlace> {
  public:
   explicit YoungFunction(const OrtApi* table) {
-    std::memcpy(&function_, reinterpret_cast<const std::byte*>(table) + kPlace * sizeof function_, sizeof function_);
+    std::memcpy(static_cast<void*>(&function_), reinterpret_cast<const std::byte*>(table) + kPlace * sizeof function_,
+                sizeof function_);
   }
   Result operator()(Arguments... arguments) const { return function_(arguments...); }
 
