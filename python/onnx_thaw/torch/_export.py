@@ -194,7 +194,7 @@ class _Export:
             for case in self.cases[len(traces):]:
                 traces.append(self.trace(exporter, case, folder))
             if len(traces) == 1:
-                self.take(_thaw.Model.load(traces[0]))
+                self.set_model(_thaw.Model.load(traces[0]))
                 found = self.compared_with_module()
                 if found is not None:
                     raise _Refusal(f"the model {found}")
@@ -281,11 +281,11 @@ class _Export:
             result.frozen = self.with_origins(traces[0], notes)
             return f"not explained: {result.frozen[0]}" + (f", and {len(notes) - 1} more" if len(notes) > 1 else "")
         assert made.model is not None
-        self.take(made.model)
+        self.set_model(made.model)
         self.name_sizes()
         return ""
 
-    def take(self, model: _thaw.Model) -> None:
+    def set_model(self, model: _thaw.Model) -> None:
         """Makes it the result, which keeps the folder that has its weights."""
         if self.result._folder is not None:
             model.keep_alive(self.result._folder)

@@ -136,10 +136,7 @@ std::string inspection_page(const Inspection& seen, size_t most_bytes) {
 std::string placement_page(const RunReport& report, const Inspection& seen, size_t most_bytes) {
   const Placement placement = report.placement.value_or(Placement());
   HtmlPage page(fmt::format("thaw run: {}", file_name(*seen.model)));
-  const std::string runtime = runtime_text(report.runtime);
-  page.sentence(
-      fmt::format("Ran in {:.3g} s on {}.", report.seconds,
-                  runtime.empty() ? fmt::format("the CPU, ONNX Runtime {}", report.runtime.version) : runtime));
+  page.sentence(fmt::format("Ran in {:.3g} s on {}.", report.seconds, where_it_ran(report.runtime)));
   if (placement.nodes.empty())
     page.sentence("ONNX Runtime tells which provider has which node from version 1.24 on.");
   else

@@ -103,9 +103,13 @@ std::string runtime_text(const Runtime& runtime) {
   for (const UsedProvider& provider : runtime.providers) {
     text += (text.empty() ? "" : ", ") + printable(run::short_provider(provider.name));
     if (!provider.device.empty()) text += " (" + printable(provider.device) + ")";
-    for (const auto& [option, value] : provider.options) text += printable(" " + option + "=" + value);
+    for (const auto& [option, value] : provider.options) text += printable(fmt::format(" {}={}", option, value));
   }
   return text.empty() ? text : text + ", ONNX Runtime " + printable(runtime.version);
+}
+
+std::string where_it_ran(const Runtime& runtime) {
+  return runtime.providers.empty() ? fmt::format("the CPU, ONNX Runtime {}", runtime.version) : runtime_text(runtime);
 }
 
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts) {

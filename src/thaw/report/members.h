@@ -39,6 +39,8 @@ void add_load_check(HtmlPage& page, const LoadCheck& load_check);
 void write_runtime(JsonWriter& json, std::string_view name, const Runtime& runtime);
 // "OpenVINO (CPU Intel), ONNX Runtime 1.24.1": of a run that was not on the CPU alone; else empty.
 std::string runtime_text(const Runtime& runtime);
+// The same for a page, which names the CPU too.
+std::string where_it_ran(const Runtime& runtime);
 
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts);
 // An object with a member for each pair.

@@ -79,6 +79,8 @@ void add_checks(HtmlPage& page, const std::string& location, const std::vector<c
                                  : HtmlCell::verdict(Outcome::kBad, "differs: " + check.message)});
   }
   page.table({location, "inputs", "max abs diff", "max |output|", "elements", "verdict"}, rows);
+  if (const Runtime runtime = runtime_of(checks); !runtime.version.empty())
+    page.sentence(fmt::format("Ran on {}.", where_it_ran(runtime)));
 }
 
 void add_checked(HtmlPage& page, const std::vector<confirm::RunCheck>& checks,
