@@ -157,11 +157,12 @@ def test_a_temporary_folder_stays_as_long_as_what_was_made_of_its_model(tmp_path
     given.keep_alive(folder)
     del folder
     made = thaw.fix(given).model
-    wanted = thaw.run(given, {"x": numbers(2, 3, 64)}).outputs["y"]
+    x = {"x": numbers(2, 3, 64)}
+    wanted = thaw.run(given, x).outputs["y"]
     del given
     gc.collect()
     assert place.exists()
-    np.testing.assert_allclose(thaw.run(made, {"x": numbers(2, 3, 64)}).outputs["y"], wanted, atol=1e-6)
+    np.testing.assert_allclose(thaw.run(made, x).outputs["y"], wanted, atol=1e-6)
     del made
     gc.collect()
     assert not place.exists()
