@@ -126,3 +126,8 @@ def test_torch_is_no_part_of_the_import():
     from conftest import python
     done = python("import sys, onnx_thaw; assert 'torch' not in sys.modules; onnx_thaw.torch.export; assert 'torch' not in sys.modules")
     assert done.returncode == 0, done.stderr
+
+
+def test_a_range_may_be_of_any_length():
+    (first, second, third) = choose(Ranges("n=1000000..1000000000000,m=1..4"))
+    assert 1.25 ** 2 * first["n"] <= 1.25 * second["n"] <= third["n"] <= 2.25 * first["n"]

@@ -6,6 +6,7 @@ is a line of another.
 """
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 import random
@@ -27,23 +28,22 @@ def unit_of(values: Sequence[int]) -> int:
 
 
 def candidates(values: Sequence[int], beyond: int = 0) -> list[int]:
-    """Small values of a size that are no special cases, or the next ones beyond a value."""
-    unit = unit_of(values)
-    larger = [value for value in values if value > beyond]
-    ordinary = [value for value in larger if value // unit >= _ORDINARY]
+    """Small values of a size that are no special cases, or the next ones beyond a value. `values` may be a range of any length."""
+    larger = values[bisect.bisect_right(values, beyond):]
+    ordinary = larger[bisect.bisect_left(larger, _ORDINARY * unit_of(values)):]
     if len(ordinary) >= _ENOUGH:
         return _spread(ordinary)
-    several = [value for value in larger if value > 1]
-    return (several if len(several) >= 3 else larger)[:_MOST_CANDIDATES] or list(values[-1:])
+    several = larger[bisect.bisect_right(larger, 1):]
+    return list((several if len(several) >= 3 else larger)[:_MOST_CANDIDATES] or values[-1:])
 
 
-def _spread(values: list[int]) -> list[int]:
+def _spread(values: Sequence[int]) -> list[int]:
     """The first values, and some of those that follow up to where three sizes fit that are apart."""
-    first, rest = values[:_MOST_CANDIDATES // 2], values[_MOST_CANDIDATES // 2:]
+    first = _MOST_CANDIDATES // 2
     until = max(values[:_MOST_CANDIDATES][-1], math.ceil(values[0] * _APART ** 3))
-    rest = [value for value in rest if value <= until]
-    stride = max(1, len(rest) // len(first)) | 1  # an odd one leaves odd and even quotients
-    return first + rest[::stride]
+    rest = values[first:bisect.bisect_right(values, until)]
+    stride = max(1, len(rest) // first) | 1  # an odd one leaves odd and even quotients
+    return [*values[:first], *rest[::stride]]
 
 
 def _cost(value: int, unit: int, want_even: bool, own: Sequence[int]) -> float:
