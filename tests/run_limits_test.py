@@ -157,11 +157,15 @@ def test_runs_of_one_call_have_one_time(thaw, save):
     """Each run ends in time, all of them do not; and those that are left are not begun."""
     path = save(turning([], [], "x", 300_000, ["n", 4]))
     _, once = waited(lambda: thaw("run", path, "--sizes", "n=2", code=0))
-    seconds = round(2 * once + 0.5, 2)
     sizes = "|".join(str(n) for n in range(1, 41))
-    run, took = waited(lambda: thaw("verify", path, "--against", path, "--sizes", f"n={sizes}", "--timeout", seconds, code=1))
-    assert took < seconds + max(1, 0.1 * seconds) + 2, (took, once)
-    assert "after" in run.stdout and "of the call" in run.stdout and re.search(r"agrees +n=1\b", run.stdout), run.stdout
+    for times in (2, 4, 8, 16):  # of 80 runs; a machine that is busy with something else gets through none in a short time
+        seconds = round(times * once + 0.5, 2)
+        run, took = waited(lambda limit=seconds: thaw("verify", path, "--against", path, "--sizes", f"n={sizes}", "--timeout", limit, code=1))
+        assert took < seconds + max(1, 0.1 * seconds) + 2, (took, once)
+        assert "after" in run.stdout and "of the call" in run.stdout, run.stdout
+        if re.search(r"agrees +n=1\b", run.stdout):
+            return
+    raise AssertionError(run.stdout)
 
 
 def test_sensitivity_ends_with_its_time_and_goes_on_where_it_was(thaw, save, tmp_path):
