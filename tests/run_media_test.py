@@ -1,4 +1,5 @@
 """`run` and `verify` take images and recordings as `thaw inputs` does: what they are fed is what it writes."""
+import re
 
 import numpy as np
 import pytest
@@ -65,6 +66,13 @@ def test_verify_feeds_both_models(thaw, save, tmp_path):
     arrays = thaw.json("verify", model, "--input", tmp_path / "in.npz", "--against", other, code=0)
     (mine,), (theirs,) = files["points"], arrays["points"]
     assert mine["inputs"] == theirs["inputs"] and mine["outputs"] == theirs["outputs"]
+
+
+@pytest.mark.parametrize("fixed, word", [((3, "height", 17), "17xHEIGHT"), ((3, 17, "width"), "WIDTHx17")])
+def test_one_side_that_is_fixed_does_not_say_how_images_fit(thaw, save, fixed, word):
+    path = save(image_model(("image", TensorProto.FLOAT, [1, *fixed])))
+    assert re.search(f"takes 17 only; use --resize (height:17 or )?{word}", thaw.error("run", path, PICTURES[0]))
+    thaw("run", path, PICTURES[0], "--resize", word.replace("HEIGHT", "11").replace("WIDTH", "11"), code=0)
 
 
 def test_words_without_a_file_and_files_without_an_input(thaw, save):

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -264,6 +264,21 @@ def _gather(client: Client, name: str, count: int, retries: int, progress: _Prog
     return [reports[number] for number in range(1, count + 1)]
 
 
+@contextlib.contextmanager
+def _folder_of_shards(folder: Path | None) -> Iterator[Path | None]:
+    """Where shards write their journals: beside the report's folder. However the call ends, it is removed where nothing is in it."""
+    if folder is None:
+        yield None
+        return
+    beside = folder.absolute().with_name(folder.absolute().name + ".shards")
+    beside.mkdir(parents=True, exist_ok=True)
+    try:
+        yield beside
+    finally:
+        with contextlib.suppress(OSError):
+            beside.rmdir()
+
+
 def sensitivity(client: Client, measure: Callable[..., _thaw.SensitivityReport], model: ModelLike, folder: Path | None, data: Path,
                 preprocessing: list[str], shards: int | None, retries: int, resume: bool,
                 progress: Callable[[int, int], None] | None) -> _thaw.SensitivityReport:
@@ -291,42 +306,33 @@ def sensitivity(client: Client, measure: Callable[..., _thaw.SensitivityReport],
     if resume and folder is None:
         raise InvalidArgument("there is nothing to resume from without a folder; name that of the call that was stopped")
     name = f"onnx_thaw-{uuid.uuid4().hex}"
-    of_shards = None if folder is None else folder.absolute().with_name(folder.absolute().name + ".shards")
-    was_there = of_shards is not None and of_shards.exists()
-    if of_shards is not None:
-        of_shards.mkdir(parents=True, exist_ok=True)
     named = str(load(model).path)
-    with as_file(model) as path:
-        files = _files_of(path.absolute(), data.absolute())
-        sights = _sights(client, files, of_shards)
-        if not all(each.writes_folder for each in sights):
-            if of_shards is not None and not was_there:
-                with contextlib.suppress(OSError):
-                    of_shards.rmdir()  # where nothing is in it, nothing is left
-            if resume:
-                raise InvalidArgument(f"not every worker can write to '{of_shards}', from which the call would go on; "
+    with _folder_of_shards(folder) as beside:
+        with as_file(model) as path:
+            files = _files_of(path.absolute(), data.absolute())
+            sights = _sights(client, files, beside)
+            of_shards = beside if all(each.writes_folder for each in sights) else None
+            if resume and of_shards is None:
+                raise InvalidArgument(f"not every worker can write to '{beside}', from which the call would go on; "
                                       "name a folder that all workers see")
-            of_shards = None
-        count = shards or (_count_of_earlier(of_shards) if resume and of_shards else None) or len(sights)
-        sees_all = all(each.sees_files for each in sights)
-        sent = {} if sees_all else _sent(files, preprocessing, "not every worker sees the files by their paths")
-        where = (files.model[0], files.data) if sees_all else (Path("model", path.name), Path("data", data.absolute().name))
-        if of_shards is not None and not resume:
+            count = shards or (_count_of_earlier(of_shards) if resume and of_shards else None) or len(sights)
+            sees_all = all(each.sees_files for each in sights)
+            sent = {} if sees_all else _sent(files, preprocessing, "not every worker sees the files by their paths")
+            where = (files.model[0], files.data) if sees_all else (Path("model", path.name), Path("data", data.absolute().name))
+            if of_shards is not None and not resume:
+                for number in range(1, count + 1):
+                    Path(of_shards, _folder_name(number, count), "measured.jsonl").unlink(missing_ok=True)
+            client.register_plugin(_Measuring(name, Shard(measure, *where, of_shards, (1, count), 1, 0), sent), name=name)
+            try:
+                reports = _gather(client, name, count, retries, _Progress(count, progress))
+            finally:  # what still runs on a worker ends with it
+                client.unregister_worker_plugin(name)
+        with tempfile.TemporaryDirectory(prefix="onnx_thaw_") as merging:
+            for number, text in enumerate(reports, 1):
+                Path(merging, f"{number}.json").write_text(text, "utf-8")
+            merged = _thaw.merge_reports([Path(merging, f"{number}.json") for number in range(1, count + 1)],
+                                         "" if folder is None else folder, "" if named == "." else named, str(data))
+        if of_shards is not None:
             for number in range(1, count + 1):
-                Path(of_shards, _folder_name(number, count), "measured.jsonl").unlink(missing_ok=True)
-        client.register_plugin(_Measuring(name, Shard(measure, *where, of_shards, (1, count), 1, 0), sent), name=name)
-        try:
-            reports = _gather(client, name, count, retries, _Progress(count, progress))
-        finally:  # what still runs on a worker ends with it
-            client.unregister_worker_plugin(name)
-    with tempfile.TemporaryDirectory(prefix="onnx_thaw_") as merging:
-        for number, text in enumerate(reports, 1):
-            Path(merging, f"{number}.json").write_text(text, "utf-8")
-        merged = _thaw.merge_reports([Path(merging, f"{number}.json") for number in range(1, count + 1)],
-                                     "" if folder is None else folder, "" if named == "." else named, str(data))
-    if of_shards is not None:
-        for number in range(1, count + 1):
-            shutil.rmtree(of_shards / _folder_name(number, count), ignore_errors=True)
-        if not any(of_shards.iterdir()):
-            of_shards.rmdir()
+                shutil.rmtree(of_shards / _folder_name(number, count), ignore_errors=True)
     return merged

@@ -1,5 +1,6 @@
 """Sensitivity on a Dask cluster: the report of one process, whatever happens to the workers."""
 import contextlib
+import dataclasses
 import functools
 import os
 import pickle
@@ -220,7 +221,22 @@ def test_what_is_no_cluster(model, samples, tmp_path):
     with pytest.raises(thaw.InvalidArgument, match="asynchronous"):
         thaw.sensitivity(model, data=samples, client=object())
     with cluster(tmp_path, workers=0) as empty, pytest.raises(thaw.InvalidArgument, match="no workers"):
-        thaw.sensitivity(model, data=samples, client=empty)
+        thaw.sensitivity(model, tmp_path / "report", data=samples, client=empty)
+    assert not list(tmp_path.glob("report*"))
+
+
+def test_journals_are_left_out_where_a_worker_cannot_write_them(client, model, samples, tmp_path, monkeypatch):
+    from onnx_thaw import _dask
+    sights = _dask._sights
+    monkeypatch.setattr(_dask, "_sights", lambda *given: [dataclasses.replace(each, writes_folder=False) for each in sights(*given)])
+    alone = thaw.sensitivity(model, data=samples, to="int4").to_json()
+    assert thaw.sensitivity(model, tmp_path / "report", data=samples, to="int4", client=client).to_json() == alone
+    with pytest.raises(thaw.InvalidArgument, match="write to .*report.shards"):
+        thaw.sensitivity(model, tmp_path / "report", data=samples, to="int4", client=client, resume=True)
+    assert [path.name for path in tmp_path.glob("report*")] == ["report"]
+    with pytest.raises(thaw.InvalidArgument, match="no samples"):
+        thaw.sensitivity(model, tmp_path / "other", data=tmp_path / "none", client=client)
+    assert not list(tmp_path.glob("other*"))
 
 
 def test_a_shard_has_the_threads_and_the_memory_of_its_worker(model, samples, tmp_path, monkeypatch):

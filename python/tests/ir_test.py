@@ -142,6 +142,25 @@ def test_external_data_of_several_folders(tmp_path):
     np.testing.assert_array_equal(thaw.run(result.model, x).outputs["y"], wanted)
 
 
+def test_files_of_one_name_in_a_folder_and_below_it(tmp_path):
+    """Both end as the location of one tensor does."""
+    (tmp_path / "b" / "b").mkdir(parents=True)
+    weights, values = ["w.data", "b/w.data", "b/b/w.data"], {}
+    for i, location in enumerate(weights):
+        path = tmp_path / location
+        np.full(2, i + 1, np.float32).tofile(path)
+        tensor = onnx_ir.ExternalTensor(location, 0, 8, onnx_ir.DataType.FLOAT, shape=onnx_ir.Shape([2]), name=f"w{i}", base_dir=tmp_path)
+        values[f"w{i}"] = onnx_ir.Value(name=f"w{i}", shape=onnx_ir.Shape([2]), type=onnx_ir.TensorType(onnx_ir.DataType.FLOAT), const_value=tensor)
+    made = onnx_ir.from_proto(model("g (float[2] x) => (float[2] y) { y = Sum(x, w0, w1, w2) }"))
+    for name, value in values.items():
+        made.graph.register_initializer(value)
+        node, = made.graph
+        node.replace_input_with([each.name for each in node.inputs].index(name), value)
+    result = thaw.load(made).to_ir()
+    assert sorted(os.path.relpath(tensor.path, tmp_path) for tensor in external(result)) == sorted(weights)
+    assert thaw.run(result, {"x": np.zeros(2, np.float32)}).outputs["y"].tolist() == [6, 6]
+
+
 def test_external_data_of_attributes_and_subgraphs(tmp_path):
     """A constant of a branch and of a node lie in a file too."""
     inner = model("b () => (float[2] z) { z = Constant<value = float[2] {1, 2}>() }").graph
