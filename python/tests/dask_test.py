@@ -231,7 +231,7 @@ def test_journals_are_left_out_where_a_worker_cannot_write_them(client, model, s
     monkeypatch.setattr(_dask, "_sights", lambda *given: [dataclasses.replace(each, writes_folder=False) for each in sights(*given)])
     alone = thaw.sensitivity(model, data=samples, to="int4").to_json()
     assert thaw.sensitivity(model, tmp_path / "report", data=samples, to="int4", client=client).to_json() == alone
-    with pytest.raises(thaw.InvalidArgument, match="write to .*report.shards"):
+    with pytest.raises(thaw.InvalidArgument, match=r"write to .*report\.shards"):
         thaw.sensitivity(model, tmp_path / "report", data=samples, to="int4", client=client, resume=True)
     assert [path.name for path in tmp_path.glob("report*")] == ["report"]
     with pytest.raises(thaw.InvalidArgument, match="no samples"):
