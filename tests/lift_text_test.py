@@ -139,6 +139,46 @@ def with_cache(net, past, new, result):
     return model
 
 
+def masked(past, new, mask_first, needs_sum):
+    """A mask of what was cached and what is new, declared before the cache or after it; frozen sizes take its rows apart."""
+    net, total = Net(), past + new
+    rows = net.add("Expand", net.add("Unsqueeze", "mask", net.ints(1)), net.ints(total, 2))
+    every = net.add("Concat", "cache", "x", axis=0)
+    result = net.add("Add", rows, every) if needs_sum else net.add("Concat", rows, every, axis=0)
+    made = with_cache(net, past, new, net.add("Reshape", result, net.ints(1, total if needs_sum else 2 * total, 2)))
+    mask = helper.make_tensor_value_info("mask", TensorProto.FLOAT, [total])
+    made.graph.input.insert(1 if mask_first else 2, mask)
+    return made
+
+
+@pytest.mark.parametrize("mask_first", [True, False])
+def test_a_mask_is_as_long_as_a_cache_and_what_is_new(thaw, save, tmp_path, mask_first):
+    """No trace has another size, and the model contradicts itself at any: sizes that are tried are such, and the model says so."""
+    paths = [save(masked(past, new, mask_first, True), f"trace_{past}x{new}") for past, new in PAST]
+    out = tmp_path / "out.onnx"
+    report = thaw.json("lift", *paths, "-o", out, code=0)
+    follows = next(note for note in report["valid_sizes"] if "as in every trace" in note["message"])
+    stated = {each.key: each.value for each in onnx.load(out).metadata_props}["thaw.sizes"]
+    assert follows["message"].startswith("valid for ") and stated.count("=") == 1
+    run = session(out)
+    for past, new in PAST_UNSEEN:
+        x, cache, mask = (np.random.default_rng(0).standard_normal(dims).astype(np.float32) for dims in ((new, 2), (past, 2), (past + new,)))
+        got = run.run(None, {"x": x, "cache": cache, "mask": mask})[0]
+        np.testing.assert_array_equal(got, (np.concatenate([cache, x]) + mask[:, None])[None])
+    thaw("check", out, code=0)
+    thaw("verify", out, "--against", out, code=0)  # its own choice of sizes
+
+
+def test_sizes_that_add_up_by_chance_are_sizes_of_their_own(thaw, save, tmp_path):
+    paths = [save(masked(past, new, True, False), f"trace_{past}x{new}") for past, new in PAST]
+    out = tmp_path / "out.onnx"
+    assert thaw.json("lift", *paths, "-o", out, code=0)["valid_sizes"] == []
+    assert not {each.key for each in onnx.load(out).metadata_props}
+    x, cache, mask = (np.random.default_rng(0).standard_normal(dims).astype(np.float32) for dims in ((7, 2), (29, 2), (5,)))
+    got = session(out).run(None, {"x": x, "cache": cache, "mask": mask})[0]
+    np.testing.assert_array_equal(got, np.concatenate([mask[:, None].repeat(2, 1), cache, x])[None])
+
+
 def test_a_wave_of_no_one_frequency_behind_a_past_is_not_explained(thaw, save, tmp_path):
     """A chirp looks like a cosine for three positions."""
     paths = []

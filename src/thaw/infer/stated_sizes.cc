@@ -38,6 +38,7 @@ void state_sizes(ir::Model& model, std::string_view entries) {
     model.metadata_props.emplace_back(kStatedSizesKey, entries);
     return;
   }
+  if (stated->second.find(entries) != std::string::npos) return;
   stated->second += stated->second.empty() ? "" : ", ";
   stated->second += entries;
 }

@@ -206,6 +206,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
         made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
     }
     guard(lifting, domain);
+    if (options.keep_static.empty()) made.followed = followed_by_need(model, lifting.variables, traced);
     made.report.valid_sizes = std::move(lifting.report.valid_sizes);
     std::ranges::move(lifting.report.inferred, std::back_inserter(made.report.inferred));
     std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));
@@ -268,7 +269,10 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     best = require_decided(std::move(best), attempt_with);
     if (best.is_whole() && best.steady) best.report.unexplained.push_back(*best.steady);
     if (best.is_whole() && best.unconfirmed) best.report.unexplained.push_back(*best.unconfirmed);
-    if (best.is_whole()) best.edit->keep();
+    if (best.is_whole()) {
+      best.edit->keep();
+      state_followed(*traces.front().model, best.report, best.followed);
+    }
     note_broken_trace(traces.back(), best.report);  // the first may hold what was tried
     return best;
   };

@@ -1,5 +1,6 @@
 // What the traces show of their inputs: a size that is the sum of the products of an input's rows in each of them, as
-// patches are of the grids of images. No declaration can say so; the model's metadata does (infer/stated_sizes.h).
+// patches are of the grids of images; one that is the sum of others, as a mask's is of a cache and what is new. No
+// declaration can say so; the model's metadata does (infer/stated_sizes.h).
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -10,7 +11,9 @@
 #include "thaw/dim/text/size_names.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/stated_sizes.h"
+#include "thaw/lift/contradictions.h"
 #include "thaw/lift/steps.h"
+#include "thaw/lift/unseen_sizes.h"
 
 namespace thaw::lifting {
 namespace {
@@ -80,6 +83,27 @@ void state_sizes_of_inputs(Lifting& l) {
       infer::state_sizes(l.model(), entries_for(dim::to_string(v.symbol), input, values));
       break;
     }
+  }
+}
+
+std::vector<Note> followed_by_need(const ir::Model& lifted, std::span<const Variable> variables,
+                                   const std::unordered_set<const ir::Node*>& traced) {
+  const std::vector<dim::Dim> follows = followed_sizes(variables), apart = followed_apart(variables);
+  std::vector<Note> notes;
+  for (size_t i = 0; i < variables.size(); ++i)
+    if (follows[i].is_known() && !apart[i].is_known())
+      notes.push_back({dim::to_string(variables[i].symbol), dim::to_string(follows[i]), {}});
+  if (notes.empty() || find_contradictions(lifted, variables, traced, sizes_apart(variables)).broken == 0) return {};
+  return notes;
+}
+
+void state_followed(ir::Model& model, LiftReport& report, const std::vector<Note>& followed) {
+  for (const Note& note : followed) {
+    infer::state_sizes(model, fmt::format("{}={}", note.where, note.message));
+    report.valid_sizes.push_back(
+        {note.where,
+         fmt::format("valid for {}, as in every trace; the model contradicts itself elsewhere", note.message),
+         {}});
   }
 }
 

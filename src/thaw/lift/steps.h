@@ -4,8 +4,10 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -91,6 +93,12 @@ void declare_anew(Lifting& lifting);
 void state_sizes_of_inputs(Lifting& lifting);
 
 constexpr int64_t kFormOpset = 13;  // what operators look like here and in table/
+
+// Dims that follow from other dims in every trace, each with what it follows from; none where the model holds without that.
+std::vector<Note> followed_by_need(const ir::Model& lifted, std::span<const Variable> variables,
+                                   const std::unordered_set<const ir::Node*>& traced);
+// The model and the report say so.
+void state_followed(ir::Model& model, LiftReport& report, const std::vector<Note>& followed);
 
 // The shape of each input in the variables; the inputs whose sizes are read.
 std::unordered_map<const ir::Value*, ops::Shape> input_shapes(const Lifting& lifting);

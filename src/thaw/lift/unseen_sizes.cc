@@ -16,15 +16,21 @@ constexpr size_t kMostUnseen = 16, kMostBeyond = 8, kMostBetween = 6, kMostOfAny
 // Sizes to try: for each, the value of every variable.
 class Probes {
  public:
-  explicit Probes(std::span<const Variable> variables) : variables_(variables) {
+  enum class Dims : uint8_t { kFollowOthers, kApart };
+
+  // kApart: dims are drawn each for itself; they still follow from values.
+  explicit Probes(std::span<const Variable> variables, Dims dims = Dims::kFollowOthers)
+      : variables_(variables), follows_(variables.size()) {
     // A size that follows from others (patches of grids, a cache and what is new) is no size of its own.
     std::vector<Variable> others;
     for (const Variable& v : variables)
       if (v.kind == Variable::Kind::kValue) others.push_back(v);
-    for (const Variable& v : variables) {
-      const bool is_dim = v.kind == Variable::Kind::kDim;
-      follows_.push_back(is_dim && v.varies() ? out_of(v, others) : dim::Dim());
-      if (is_dim) others.push_back(v);
+    for (size_t i = 0; i < variables.size(); ++i) {
+      const Variable& v = variables[i];
+      if (v.kind != Variable::Kind::kDim) continue;
+      const bool is_apart = dims == Dims::kApart;
+      if (v.varies() && (is_apart || !note_sum(i))) follows_[i] = out_of(v, others);
+      if (!is_apart) others.push_back(v);
     }
   }
 
@@ -68,12 +74,40 @@ class Probes {
     for (size_t n = 0; n < most; ++n) {
       std::vector<int64_t> sizes;
       for (const Variable& v : variables_) sizes.push_back(size_of(v, n, random));
-      const dim::Assignment at = assignment_of(variables_, [&](size_t i) { return sizes[i]; });
-      for (size_t i = 0; i < sizes.size(); ++i)
-        if (follows_[i].is_known()) sizes[i] = dim::evaluate(follows_[i], at).value_or(sizes[i]);
+      follow(sizes);
       all.push_back(std::move(sizes));
     }
     return all;
+  }
+
+  // Those that follow from others: each pass settles one at least, as none follows from itself.
+  void follow(std::vector<int64_t>& sizes) const {
+    for (size_t pass = 0; pass < sizes.size(); ++pass) {
+      const dim::Assignment at = assignment_of(variables_, [&](size_t i) { return sizes[i]; });
+      const std::vector<int64_t> before = sizes;
+      for (size_t i = 0; i < sizes.size(); ++i)
+        if (follows_[i].is_known()) sizes[i] = dim::evaluate(follows_[i], at).value_or(sizes[i]);
+      if (sizes == before) return;
+    }
+  }
+
+  // Of `last` and the dims before it one may be the sum of two others, in whatever order they are declared: a mask's, of a cache and
+  // what is new. Plainer than a quotient that explains the same numbers.
+  bool note_sum(size_t last) {
+    const auto is_free = [&](size_t i) {
+      return variables_[i].kind == Variable::Kind::kDim && variables_[i].varies() && !follows_[i].is_known();
+    };
+    for (size_t sum = last + 1; sum-- > 0;) {
+      if (!is_free(sum)) continue;
+      std::vector<Variable> parts;
+      for (size_t other = 0; other <= last; ++other)
+        if (other != sum && is_free(other)) parts.push_back(variables_[other]);
+      const auto found = sum_of_two(variables_[sum].at, parts);
+      if (!found) continue;
+      follows_[sum] = *found;
+      return true;
+    }
+    return false;
   }
 
   static dim::Dim out_of(const Variable& v, const std::vector<Variable>& others) {
@@ -111,6 +145,10 @@ class Probes {
 
 std::vector<std::vector<int64_t>> unseen_sizes(std::span<const Variable> variables) { return Probes(variables).draw(); }
 
+std::vector<std::vector<int64_t>> sizes_apart(std::span<const Variable> variables) {
+  return Probes(variables, Probes::Dims::kApart).draw();
+}
+
 std::vector<std::vector<int64_t>> sizes_beyond(std::span<const Variable> variables) {
   return Probes(variables).draw_beyond();
 }
@@ -124,5 +162,9 @@ std::vector<std::vector<int64_t>> sizes_between(std::span<const Variable> variab
 }
 
 std::vector<dim::Dim> followed_sizes(std::span<const Variable> variables) { return Probes(variables).follows(); }
+
+std::vector<dim::Dim> followed_apart(std::span<const Variable> variables) {
+  return Probes(variables, Probes::Dims::kApart).follows();
+}
 
 }  // namespace thaw::lifting

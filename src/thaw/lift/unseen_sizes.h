@@ -15,6 +15,9 @@ namespace thaw::lifting {
 // the smallest and the largest. What lies beyond the traces may not exist: a lookup table ends somewhere.
 std::vector<std::vector<int64_t>> unseen_sizes(std::span<const Variable> variables);
 
+// The same, but that dims which followed from other dims in the traces (a cache and what is new) are drawn as the others are.
+std::vector<std::vector<int64_t>> sizes_apart(std::span<const Variable> variables);
+
 // From the largest up to twice that. Two traces may be so close that what differs elsewhere is the same in both (3 windows
 // of 32 cover 77 and 90).
 std::vector<std::vector<int64_t>> sizes_beyond(std::span<const Variable> variables);
@@ -28,5 +31,7 @@ std::vector<std::vector<int64_t>> sizes_between(std::span<const Variable> variab
 
 // By variable: the size as an expression of others (patches of grids); unknown where it is a size of its own.
 std::vector<dim::Dim> followed_sizes(std::span<const Variable> variables);
+// Of values alone, not of other dims.
+std::vector<dim::Dim> followed_apart(std::span<const Variable> variables);
 
 }  // namespace thaw::lifting
