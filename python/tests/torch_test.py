@@ -3,6 +3,7 @@ import gc
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 
@@ -231,6 +232,20 @@ class Short(nn.Module):
 def test_a_size_at_which_the_module_fails_is_named_once():
     result = thaw.torch.export(Short(), lambda n: torch.randn(n, 3), sizes="n=1..40")
     assert not result.accepted and "too long; narrow the ranges" in result.reason and list(result.exporters) == ["dynamo"], result
+
+
+def test_a_module_that_fails_at_another_size_to_export_is_refused():
+    class Once(nn.Module):
+        first = None
+
+        def forward(self, x):
+            self.first = self.first or len(x)
+            if len(x) != self.first:
+                raise ValueError(f"no {len(x)}")
+            return x + 1
+
+    result = thaw.torch.export(Once(), lambda n: torch.randn(n, 3), sizes="n=1..40")
+    assert not result.accepted and re.fullmatch(r"the module fails at n=(\d+): ValueError: no \1; narrow the ranges", result.reason), result
 
 
 def test_what_the_module_raises_goes_to_the_caller():

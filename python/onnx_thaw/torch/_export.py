@@ -123,12 +123,14 @@ class _Export:
         else:
             result._folder = tempfile.TemporaryDirectory(prefix="onnx_thaw_")
             folder = Path(result._folder.name)
-        with self.timed("module"):
-            for point in choose(self.ranges, min(_FIRST_TRACES, self.most_traces)):
-                self.add_case(point)
-            unsteady = self.unsteady()
-        if unsteady:
-            result.reason = unsteady
+        try:
+            with self.timed("module"):
+                for point in choose(self.ranges, min(_FIRST_TRACES, self.most_traces)):
+                    self.add_case(point)
+                result.reason = self.unsteady()
+        except _Refusal as refusal:
+            result.reason = str(refusal)
+        if result.reason:
             return
         for other in self.cases[0].inputs.others:
             result.notes.append(f"{other} is no tensor, and part of the model as it is")
@@ -158,10 +160,22 @@ class _Export:
 
     def add_case(self, point: Point) -> None:
         """Runs the module at another point that is exported."""
-        case = self._others.get(tuple(point.values())) or self.subject.case(point)
-        if case.outputs is None:
+        self.cases.append(self._others.get(tuple(point.values())) or self.ran(self.subject.case(point)))
+
+    def ran(self, case: Case) -> Case:
+        """The case, after the module ran.
+
+        Raises:
+            _Refusal: the module raises an error there, and did not at another size. What it raises at the first is the caller's.
+        """
+        try:
             self.subject.run(case)
-        self.cases.append(case)
+        except Exception as error:
+            if not self.cases:
+                raise
+            raise _Refusal(f"the module fails at {text_of(case.point)}: {type(error).__name__}: {str(error)[:200]}; narrow the ranges",
+                           is_final=True) from error
+        return case
 
     def unsteady(self) -> str:
         """Why the module cannot be compared: it gives other results each time, or none."""
@@ -402,12 +416,7 @@ class _Export:
                 key = tuple(point.values())
                 other = self._others.get(key)
                 if other is None:
-                    try:
-                        other = self.subject.case(point, draw=1)
-                        self.subject.run(other)
-                    except Exception as error:
-                        raise _Refusal(f"the module fails at {text_of(point)}: {type(error).__name__}: {str(error)[:200]}; "
-                                       "narrow the ranges", is_final=True) from error
+                    other = self.ran(self.subject.case(point, draw=1))
                     assert other.outputs is not None
                     if sum(each.numel() for each in other.outputs.tensors) <= _MOST_KEPT:
                         self._others[key] = other
