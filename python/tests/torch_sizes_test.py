@@ -51,6 +51,17 @@ def test_sizes_of_exports_tell_the_axes_apart():
     assert sum(apart) >= 0.95 * len(apart) > 50  # parity and no number twice come first
 
 
+@pytest.mark.parametrize("step", [1, 2, 4])
+def test_cells_of_a_height_and_of_a_width_differ(step):
+    """Of strides up to 32, however they are rounded: a Concat behind a backbone has cells alone."""
+    for first in range(32, 256, 28):
+        ranges = Ranges(f"batch=1..4,height={first}..640:{step},width={first}..640:{step}")
+        points = choose(ranges)
+        for stride, more in itertools.product((4, 8, 16, 32), (0, 1)):
+            cells = [[(point[side] + more * (stride - 1)) // stride for point in points] for side in ("height", "width")]
+            assert cells[0] != cells[1], (ranges.text, points, stride, more)
+
+
 def test_small_ranges_give_what_they_have():
     generator = random.Random(7)
     for _ in range(150):

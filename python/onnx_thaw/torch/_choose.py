@@ -17,6 +17,7 @@ from onnx_thaw.torch._sizes import Point, Ranges, is_prime
 
 _MOST_CANDIDATES = 48    # values of one size that are looked at
 _APART = 1.25            # sizes nearer to each other than this ratio tell little of what is rounded, or divided by a number
+_STRIDES = (4, 8, 16, 32, 64)
 _MOST_COMBINED = 20_000  # points that are looked at for one trace
 _ORDINARY = 5            # quotients from here on, where a range has enough of them: smaller ones are often special cases
 _ENOUGH = 12
@@ -104,6 +105,7 @@ def choose(ranges: Ranges, count: int = 3, taken: Sequence[Point] = ()) -> list[
 def _best(ranges: Ranges, free: Sequence[str], lists: Sequence[list[int]], points: Sequence[Point]) -> Point | None:
     seen = {tuple(point[name] for name in ranges.names) for point in points}
     used = {point[name] for point in points for name in ranges.free}
+    alike = _alike(free, points)
     fixed = {name: values[0] for name, values in ranges.values.items() if len(values) == 1}
     for share in (_few(len(free)), _MOST_CANDIDATES):
         best: tuple[float, int, Point] | None = None
@@ -128,7 +130,7 @@ def _best(ranges: Ranges, free: Sequence[str], lists: Sequence[list[int]], point
             for index, name in enumerate(free):
                 want_even = number % max(3, len(free)) == index % max(3, len(free))
                 cost += _cost(point[name], unit_of(ranges.values[name]), want_even, [each[name] for each in points])
-            cost += 20.0 * _lines(free, [*points, point])
+            cost += 20.0 * _lines(free, [*points, point]) + 6.0 * sum(_is_alike(point, *each) for each in alike)
             if best is None or (cost, order) < best[:2]:
                 best = (cost, order, point)
         if best is not None:
@@ -146,6 +148,18 @@ def _lines(names: Sequence[str], points: Sequence[Point]) -> int:
         return 0
     a, b, c = points[-3:]
     return sum((b[x] - a[x]) * (c[y] - a[y]) == (c[x] - a[x]) * (b[y] - a[y]) for x, y in itertools.combinations(names, 2))
+
+
+def _alike(names: Sequence[str], points: Sequence[Point]) -> list[tuple[str, str, int, int]]:
+    """Quotients of a pair of sizes, by a stride that vision models have and rounded one way, that are one number at each of the points: cells
+    of a height and of a width, which nothing tells apart though the sizes differ. Each as both sizes, what is added first, and the stride."""
+    return [(x, y, more, stride) for x, y in itertools.combinations(names, 2) for stride in _STRIDES for more in (0, stride - 1)
+            if all(_is_alike(point, x, y, more, stride) for point in points)]
+
+
+def _is_alike(point: Point, x: str, y: str, more: int, stride: int) -> bool:
+    a, b = point[x], point[y]
+    return a >= stride and b >= stride and (a + more) // stride == (b + more) // stride
 
 
 def unseen(ranges: Ranges, taken: Sequence[Point], count: int, fits: Callable[[Point], bool], seed: int = 0) -> list[Point]:
