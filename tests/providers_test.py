@@ -149,6 +149,23 @@ def test_where_finds_the_operator_in_few_runs(thaw, save, at):
     assert f"m{at}  float32[" in text and f"MatMul 'mul{at}'" in text and "on both sides MatMul differs too" in text, text
 
 
+def test_the_page_shows_what_differs_first(thaw, save, tmp_path):
+    good, bad = save(chain(20), "good"), save(with_weight(chain(20), "w7", lambda w: w * 1.5), "bad")
+    thaw("verify", bad, "--against", good, "--where", "--report", tmp_path / "v.html", "--provider", "azure", code=1)
+    page = (tmp_path / "v.html").read_text("utf-8")
+    first = page[page.index("First differences"):]
+    assert "m7 float32[" in first and "MatMul &#39;mul7&#39;" in first.replace("'", "&#39;") and "differs: max abs diff" in first, first
+    assert "t6" in first and "Ran on Azure, ONNX Runtime" in page
+    thaw("verify", bad, "--against", good, "--report", tmp_path / "w.html", code=1)
+    assert "First differences" not in (tmp_path / "w.html").read_text("utf-8")
+
+
+def test_a_folder_says_how_its_models_are_placed(thaw, tmp_path):
+    (tmp_path / "built").mkdir()
+    line = thaw.error("run", tmp_path / "built", "--prompt", "a", "--placement")
+    assert "is run by many sessions" in line and "thaw run FOLDER/text.onnx --random --placement" in line, line
+
+
 def test_where_finds_each_of_several(thaw, save):
     good = save(chain(60), "good")
     model = with_weight(with_weight(chain(60), "w50", lambda w: w + 0.3), "w7", lambda w: w.T)

@@ -63,10 +63,12 @@ int run_folder(const RunArguments& arguments, const Options& options) {
       write_output(printable_prose(text));
     };
   if (arguments.run.placement || !arguments.report.empty())
-    throw Error(ErrorCode::kInvalidArgument, {.what = "a folder of models is run by many sessions",
-                                              .where = arguments.run.placement ? "--placement" : "--report",
-                                              .expected = "one ONNX file",
-                                              .next = "run one of the folder's models by itself"});
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        {.what = "a folder of models is run by many sessions",
+         .where = arguments.run.placement ? "--placement" : "--report",
+         .expected = "one ONNX file",
+         .next = "run one of its models by itself, on drawn inputs: `thaw run FOLDER/text.onnx --random --placement`"});
   const Generated made = generate(arguments.model, how);
   if (arguments.format == Format::kJson) {
     write_output(to_json(made));

@@ -1,6 +1,7 @@
 #include "thaw/report/first_differences.h"
 
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -36,6 +37,23 @@ std::string alone_text(const FirstDifference& difference) {
   return fmt::format("with the reference's inputs on both sides {} differs too: {}", what, figures);
 }
 
+// "case a.npz, batch=2, seq=3"; empty where neither has a name.
+std::string point_text(const DifferenceSearch& search) {
+  std::string at = search.case_name.empty() ? "" : "case " + search.case_name;
+  if (!search.sizes.empty()) at += (at.empty() ? "" : ", ") + run::describe(run::Point{search.sizes});
+  return at;
+}
+
+std::string search_text(const DifferenceSearch& search) {
+  return fmt::format("{} of {} compared, in {}", search.compared, counted(search.candidates, "tensor"),
+                     counted(search.runs, "run"));
+}
+
+HtmlCell verdict_cell(const Comparison& figures) {
+  return HtmlCell::verdict(figures.agrees ? Outcome::kGood : Outcome::kBad,
+                           fmt::format("{}: {}", figures.agrees ? "agrees" : "differs", figures_text(figures)));
+}
+
 void write_figures(JsonWriter& json, std::string_view name, const Comparison& figures) {
   json.member_object(name, JsonWriter::Layout::kLine);
   json.member("agrees", figures.agrees);
@@ -51,10 +69,8 @@ void write_figures(JsonWriter& json, std::string_view name, const Comparison& fi
 }  // namespace
 
 std::string first_differences_text(const DifferenceSearch& search) {
-  std::string at = search.case_name.empty() ? "" : "case " + printable(search.case_name);
-  if (!search.sizes.empty()) at += (at.empty() ? "" : ", ") + run::describe(run::Point{search.sizes});
-  std::string text = fmt::format("\nfirst differences{}{} ({} of {} compared, in {})\n", at.empty() ? "" : " at ", at,
-                                 search.compared, counted(search.candidates, "tensor"), counted(search.runs, "run"));
+  const std::string at = printable(point_text(search));
+  std::string text = fmt::format("\nfirst differences{}{} ({})\n", at.empty() ? "" : " at ", at, search_text(search));
   for (const FirstDifference& difference : search.tensors) {
     text +=
         fmt::format("  {}  {}  {}\n", printable(difference.name), difference.actual, printable(node_text(difference)));
@@ -63,6 +79,23 @@ std::string first_differences_text(const DifferenceSearch& search) {
   }
   for (const std::string& note : search.notes) text += "note: " + printable(note) + "\n";
   return text;
+}
+
+void add_first_differences(HtmlPage& page, const DifferenceSearch& search) {
+  const std::string at = point_text(search);
+  page.heading(fmt::format("First differences{}{}", at.empty() ? "" : " at ", at));
+  page.sentence(fmt::format(
+      "These tensors differ, and all that they are computed from agrees. Alone, both sides were given the reference's "
+      "inputs. {}.",
+      search_text(search)));
+  std::vector<std::vector<HtmlCell>> rows;
+  for (const FirstDifference& difference : search.tensors)
+    rows.push_back({HtmlCell::code(fmt::format("{} {}", difference.name, difference.actual)),
+                    HtmlCell::code(node_text(difference)), HtmlCell::text(figures_text(difference.comparison)),
+                    difference.alone ? verdict_cell(*difference.alone) : HtmlCell::text("could not be run alone"),
+                    HtmlCell::list(difference.operators), HtmlCell::list(difference.inputs)});
+  if (!rows.empty()) page.table({"tensor", "node", "difference", "alone", "operators", "computed from"}, rows);
+  for (const std::string& note : search.notes) page.sentence("Note: " + note + ".");
 }
 
 void write_first_differences(JsonWriter& json, const DifferenceSearch& search) {

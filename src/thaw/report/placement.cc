@@ -95,6 +95,15 @@ std::string slowest_text(const Placement& placement, bool all) {
   return text + table.text();
 }
 
+// What PlacedNode and TimedNode share.
+template <typename Node>
+void begin_node(JsonWriter& json, const Node& node) {
+  json.begin_object(JsonWriter::Layout::kLine);
+  json.member("name", node.name);
+  json.member("op_type", node.op_type);
+  json.member("provider", node.provider);
+}
+
 }  // namespace
 
 std::string placement_text(const Placement& placement, const TextOptions& how) {
@@ -110,19 +119,13 @@ void write_placement(JsonWriter& json, const Placement& placement) {
   json.member("seconds", placement.seconds);
   json.member_array("nodes");
   for (const PlacedNode& node : placement.nodes) {
-    json.begin_object(JsonWriter::Layout::kLine);
-    json.member("name", node.name);
-    json.member("op_type", node.op_type);
-    json.member("provider", node.provider);
+    begin_node(json, node);
     json.end_object();
   }
   json.end_array();
   json.member_array("timed");
   for (const TimedNode& node : placement.timed) {
-    json.begin_object(JsonWriter::Layout::kLine);
-    json.member("name", node.name);
-    json.member("op_type", node.op_type);
-    json.member("provider", node.provider);
+    begin_node(json, node);
     json.member("seconds", node.seconds);
     json.member("is_copy", node.is_copy);
     json.end_object();

@@ -98,6 +98,15 @@ Worst worst_of(const PointResult& point) {
   return worst;
 }
 
+// Empty where all ran on the CPU alone.
+std::string where_both_ran(const VerifyReport& report) {
+  const std::string ran = report::runtime_text(report.runtime),
+                    reference = report::runtime_text(report.reference_runtime);
+  if (ran.empty() && reference.empty()) return {};
+  return fmt::format("{}; the reference on {}", ran.empty() ? "the CPU" : ran,
+                     reference.empty() ? "the CPU" : reference);
+}
+
 // A line for each size.
 std::string points_text(const VerifyReport& report) {
   report::Table table;
@@ -374,11 +383,8 @@ std::string to_text(const VerifyReport& report, const TextOptions& how) {
   const std::string worst = worst_output(report);
   text += (worst.empty() ? "" : ": ") + worst + "\n";
   if (report.where) text += report::first_differences_text(*report.where);
-  const std::string ran = report::runtime_text(report.runtime),
-                    reference = report::runtime_text(report.reference_runtime);
-  if (ran.empty() && reference.empty()) return text;
-  return text + fmt::format("ran on {}; the reference on {}\n", ran.empty() ? "the CPU" : ran,
-                            reference.empty() ? "the CPU" : reference);
+  const std::string where = where_both_ran(report);
+  return where.empty() ? text : text + fmt::format("ran on {}\n", where);
 }
 
 std::string to_json(const VerifyReport& report) {
@@ -453,6 +459,9 @@ std::string to_html(const VerifyReport& report) {
     }
   }
   page.table({"sizes", "status", "output", "max abs diff", "max rel diff", "cosine", "why"}, rows);
+  if (report.where) report::add_first_differences(page, *report.where);
+  const std::string where = where_both_ran(report);
+  if (!where.empty()) page.sentence(fmt::format("Ran on {}.", where));
   for (const std::string& note : report.notes) page.sentence("Note: " + note + ".");
   return page.finish();
 }

@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kMicroseconds = 1e-6;
 constexpr std::string_view kOfKernel = "_kernel_time";
+constexpr std::string_view kOfDevice = "Kernel";  // the category of what a device's own profiler recorded
 
 // Never destroyed: threads are at work when the worker ends.
 struct Profiles {
@@ -38,6 +39,14 @@ std::string text_of(const nlohmann::json& event, const char* name) {
 double seconds_of(const nlohmann::json& event) {
   const auto found = event.find("dur");
   return found != event.end() && found->is_number() ? found->get<double>() * kMicroseconds : 0;
+}
+
+// Nodes that ONNX Runtime inserts.
+bool is_copy_node(std::string_view op_type) { return op_type == "MemcpyToHost" || op_type == "MemcpyFromHost"; }
+
+// As the CUDA provider names what CUPTI records: "MemcpyHostToDevice", "MemcpyDeviceArrayToHost". One within a device is none.
+bool is_copy_between_devices(std::string_view name) {
+  return name.starts_with("MemcpyHostToDevice") || (name.starts_with("MemcpyDevice") && name.ends_with("ToHost"));
 }
 
 }  // namespace
@@ -86,6 +95,13 @@ void add_profile(std::string_view text, const std::string& where, thaw::Placemen
                                             .expected = "a list of events, as JSON",
                                             .next = "names of nodes that have quotes or backslashes make it none"});
   std::map<std::tuple<std::string, std::string, std::string>, size_t> known;
+  const auto add = [&](thaw::TimedNode node) {
+    const auto [at, is_new] = known.try_emplace({node.name, node.op_type, node.provider}, placement.timed.size());
+    if (is_new)
+      placement.timed.push_back(std::move(node));
+    else
+      placement.timed[at->second].seconds += node.seconds;
+  };
   for (const nlohmann::json& event : events) {
     if (!event.is_object()) continue;
     const std::string kind = text_of(event, "cat");
@@ -95,15 +111,19 @@ void add_profile(std::string_view text, const std::string& where, thaw::Placemen
       placement.seconds += seconds_of(event);
     }
     const auto arguments = event.find("args");
+    if (kind == kOfDevice && is_copy_between_devices(name) &&
+        (arguments == event.end() || !is_copy_node(text_of(*arguments, "op_name")))) {
+      add({.name = "", .op_type = std::move(name), .provider = "", .seconds = seconds_of(event), .is_copy = true});
+      continue;
+    }
     if (kind != "Node" || !name.ends_with(kOfKernel) || arguments == event.end() || !arguments->is_object()) continue;
     name.resize(name.size() - kOfKernel.size());
     thaw::TimedNode node{.name = std::move(name),
                          .op_type = text_of(*arguments, "op_name"),
-                         .provider = text_of(*arguments, "provider")};
-    node.is_copy = node.op_type == "MemcpyToHost" || node.op_type == "MemcpyFromHost";
-    const auto [at, is_new] = known.try_emplace({node.name, node.op_type, node.provider}, placement.timed.size());
-    if (is_new) placement.timed.push_back(std::move(node));
-    placement.timed[at->second].seconds += seconds_of(event);
+                         .provider = text_of(*arguments, "provider"),
+                         .seconds = seconds_of(event)};
+    node.is_copy = is_copy_node(node.op_type);
+    add(std::move(node));
   }
 }
 

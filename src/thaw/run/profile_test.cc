@@ -30,6 +30,27 @@ TEST(Profile, AddsUpWhatEachNodeTook) {
   EXPECT_DOUBLE_EQ(placement.seconds, 60e-6);
 }
 
+// The form in which ONNX Runtime's CUDA provider writes what CUPTI records.
+TEST(Profile, CopiesThatADeviceRecordedAreCopies) {
+  Placement placement;
+  add_profile(R"([
+    {"cat": "Kernel", "name": "MemcpyHostToDevice", "dur": 3, "args": {"stream": "7", "grid_x": "-1"}},
+    {"cat": "Kernel", "name": "MemcpyHostToDevice", "dur": 4, "args": {"stream": "7", "op_name": "MatMul"}},
+    {"cat": "Kernel", "name": "MemcpyDeviceToHost", "dur": 5},
+    {"cat": "Kernel", "name": "MemcpyDeviceToDevice", "dur": 6},
+    {"cat": "Kernel", "name": "MemcpyDeviceToHost", "dur": 8, "args": {"op_name": "MemcpyToHost"}},
+    {"cat": "Kernel", "name": "gemm<float>", "dur": 9, "args": {"op_name": "MatMul"}},
+    {"cat": "Node", "name": "Memcpy_kernel_time", "dur": 2, "args": {"op_name": "MemcpyToHost", "provider": "X"}}])",
+              "m", placement);
+  ASSERT_EQ(placement.timed.size(), 3U);
+  EXPECT_EQ(placement.timed[0].op_type, "MemcpyHostToDevice");
+  EXPECT_DOUBLE_EQ(placement.timed[0].seconds, 7e-6);
+  EXPECT_EQ(placement.timed[1].op_type, "MemcpyDeviceToHost");
+  EXPECT_DOUBLE_EQ(placement.timed[1].seconds, 5e-6);
+  EXPECT_EQ(placement.timed[2].op_type, "MemcpyToHost");
+  for (const TimedNode& node : placement.timed) EXPECT_TRUE(node.is_copy);
+}
+
 TEST(Profile, WhatIsNoneIsRefused) {
   Placement placement;
   for (const char* text : {"", "{}", "[", R"([{"name": "a"b"}])"})

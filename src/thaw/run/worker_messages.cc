@@ -117,6 +117,21 @@ std::vector<Provider> read_providers(MessageReader& reader) {
   return providers;
 }
 
+// What PlacedNode and TimedNode share.
+template <typename Node>
+void write_node(MessageWriter& writer, const Node& node) {
+  writer.text(node.name);
+  writer.text(node.op_type);
+  writer.text(node.provider);
+}
+
+template <typename Node>
+void read_node(MessageReader& reader, Node& node) {
+  node.name = reader.text();
+  node.op_type = reader.text();
+  node.provider = reader.text();
+}
+
 }  // namespace
 
 uint64_t shared_bytes(std::span<const ArrayView> arrays) {
@@ -256,16 +271,10 @@ Results decode_results(std::string_view body, std::span<const std::byte> memory)
 std::string encode(const Placement& placement) {
   MessageWriter writer;
   writer.put<uint64_t>(placement.nodes.size());
-  for (const PlacedNode& node : placement.nodes) {
-    writer.text(node.name);
-    writer.text(node.op_type);
-    writer.text(node.provider);
-  }
+  for (const PlacedNode& node : placement.nodes) write_node(writer, node);
   writer.put<uint64_t>(placement.timed.size());
   for (const TimedNode& node : placement.timed) {
-    writer.text(node.name);
-    writer.text(node.op_type);
-    writer.text(node.provider);
+    write_node(writer, node);
     writer.put(node.seconds);
     writer.put<uint8_t>(node.is_copy);
   }
@@ -278,16 +287,10 @@ Placement decode_placement(std::string_view body) {
   MessageReader reader(body);
   Placement placement;
   placement.nodes.resize(reader.count(3 * sizeof(uint64_t)));
-  for (PlacedNode& node : placement.nodes) {
-    node.name = reader.text();
-    node.op_type = reader.text();
-    node.provider = reader.text();
-  }
+  for (PlacedNode& node : placement.nodes) read_node(reader, node);
   placement.timed.resize(reader.count(4 * sizeof(uint64_t)));
   for (TimedNode& node : placement.timed) {
-    node.name = reader.text();
-    node.op_type = reader.text();
-    node.provider = reader.text();
+    read_node(reader, node);
     node.seconds = reader.take<double>();
     node.is_copy = reader.flag();
   }
