@@ -135,11 +135,11 @@ def test_verbs_check_their_results_on_it(thaw, openvino, save, model, tmp_path, 
     np.savez(tmp_path / "data.npz", x=np.random.default_rng(1).normal(size=(1, 4, 16)).astype(np.float32))
     report = thaw.json(verb, *words, "-o", tmp_path / ("result" if verb in ("split", "sensitivity") else "result.onnx"), *openvino(), code=0)
     report = report["models"][0] if verb == "pin" else report
-    assert ("runtime" in report) == bool(report.get("checks")), report
+    assert ("runtime" in report) == bool(report.get("checks") or report.get("comparisons") or report.get("units")), report
     if "runtime" in report:
         assert report["runtime"]["providers"][0]["name"] == openvino.name, report["runtime"]
     else:
-        assert verb in ("optimize", "convert", "sensitivity"), "nothing was compared"
+        assert verb == "optimize", "nothing was compared"
 
 
 def unbatched():

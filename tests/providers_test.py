@@ -70,6 +70,84 @@ def test_a_check_runs_on_it_and_says_so(thaw, save, tmp_path):
     assert "ran on Azure, ONNX Runtime" in thaw("fix", model, "-o", tmp_path / "p.onnx", "--provider", "azure", code=0).stdout
 
 
+def test_a_conversion_says_where_it_was_compared(thaw, net, tmp_path):
+    done = thaw.json("convert", net, "-o", tmp_path / "o.onnx", "--to", "f16", "--provider", "azure")
+    validate(done, "convert")
+    assert done["comparisons"] and done["runtime"]["providers"] == [{"name": "AzureExecutionProvider"}]
+    run = thaw("convert", net, "-o", tmp_path / "p.onnx", "--to", "f16", "--provider", "azure", "--report", tmp_path / "p.html", code=0)
+    assert "ran on Azure, ONNX Runtime" in run.stdout and "Ran on Azure, ONNX Runtime" in (tmp_path / "p.html").read_text("utf-8")
+    assert thaw.json("convert", net, "-o", tmp_path / "q.onnx", "--to", "f16")["runtime"]["providers"] == []
+    assert "runtime" not in thaw.json("convert", net, "-o", tmp_path / "r.onnx", "--to", "f16", "--no-check")
+
+
+AZURE, CPU = ("--provider", "azure"), ()
+
+
+@pytest.fixture
+def measure(thaw, net, tmp_path):
+    named = onnx.load(net)
+    for node in named.graph.node:
+        node.name = f"n_{node.op_type}"
+    onnx.save(named, net)
+    (tmp_path / "data").mkdir()
+    np.savez(tmp_path / "data" / "one.npz", x=np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32))
+
+    def measure(folder, *words):
+        return thaw.json("sensitivity", net, "--data", tmp_path / "data", "-o", tmp_path / folder, "--to", "f16", "--only-in", *words)
+    return measure
+
+
+def test_a_measurement_says_where_it_ran(thaw, measure, tmp_path):
+    report = measure("report", *AZURE)
+    validate(report, "sensitivity")
+    assert report["runtime"]["providers"] == [{"name": "AzureExecutionProvider"}]
+    assert "Ran on Azure, ONNX Runtime" in (tmp_path / "report" / "report.html").read_text("utf-8")
+    plan = thaw.json("plan", tmp_path / "report", "--max-error", 1, "-o", tmp_path / "plan.json", *AZURE)
+    validate(plan, "plan")
+    assert plan["runtime"] == report["runtime"] and plan["warnings"] == []
+    elsewhere = thaw.json("plan", tmp_path / "report", "--max-error", 1, "-o", tmp_path / "plan.json")
+    assert re.search(r"^the plan was measured on the CPU, ONNX Runtime .*, and the report's nodes on Azure, ", elsewhere["warnings"][0])
+    assert "runtime" not in thaw.json("plan", tmp_path / "report", "--max-error", 1, "-o", tmp_path / "plan.json", "--no-check")
+
+
+def test_shards_of_different_providers_are_not_merged(thaw, measure, tmp_path):
+    measure("a", "--shard", "1/2", *AZURE)
+    measure("b", "--shard", "2/2", *CPU)
+    line = thaw.error("sensitivity", "merge", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "all")
+    assert re.search(r"b was measured on the CPU, ONNX Runtime 1\.\d+\.\d+, and .*a on Azure, ONNX Runtime", line), line
+    measure("c", "--shard", "2/2", *AZURE)
+    merged = thaw.json("sensitivity", "merge", tmp_path / "a", tmp_path / "c", "-o", tmp_path / "all")
+    assert merged["runtime"]["providers"] == [{"name": "AzureExecutionProvider"}]
+
+
+def test_what_ran_on_another_runtime_is_measured_again(thaw, measure, tmp_path):
+    """Of the report and of its journal, one with the version of ONNX Runtime changed."""
+    first = measure("report")
+    lines = (tmp_path / "report" / "measured.jsonl").read_text().splitlines()
+    assert measure("report", "--resume") == first and (tmp_path / "report" / "measured.jsonl").read_text().splitlines() == lines
+    assert measure("report", "--resume", *AZURE)["run_key"] != first["run_key"]
+    assert len((tmp_path / "report" / "measured.jsonl").read_text().splitlines()) == 2 * len(lines)
+    told = json.loads((tmp_path / "report" / "report.json").read_text())
+    told["runtime"]["onnxruntime"] = "1.2.3"
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "report.json").write_text(json.dumps(told))
+    line = thaw.error("sensitivity", "merge", tmp_path / "report", tmp_path / "old", "-o", tmp_path / "all")
+    assert "old was measured on Azure, ONNX Runtime 1.2.3, and" in line, line
+
+
+@pytest.mark.parametrize("runtime, says", [
+    (3, "'onnxruntime' is missing"), ({"onnxruntime": 1, "providers": []}, "no text"), ({"onnxruntime": "1"}, "'providers' is missing"),
+    ({"onnxruntime": "1", "providers": [{"name": "x", "options": {"a": 1}}]}, "no text"),
+    ({"onnxruntime": "1", "providers": [{"name": "x", "options": "a"}]}, "is missing")])
+def test_a_report_with_a_broken_runtime_is_refused(thaw, measure, tmp_path, runtime, says):
+    measure("report")
+    told = json.loads((tmp_path / "report" / "report.json").read_text())
+    told["runtime"] = runtime
+    (tmp_path / "report" / "report.json").write_text(json.dumps(told))
+    line = thaw.error("plan", tmp_path / "report", "--max-error", 1, "--no-check")
+    assert "report.json, runtime" in line and says in line, line
+
+
 def test_onnxruntime_is_named(thaw, net, tmp_path):
     import onnxruntime
     folder = os.path.dirname(onnxruntime.__file__)

@@ -169,6 +169,7 @@ struct ConvertReport {
   std::vector<std::string> failures = {};
   std::vector<std::string> not_compared = {};  // what could not be compared, and why
   std::vector<std::string> unsupported = {};   // for kDirectml: what the target does not support, a sentence each
+  Runtime runtime = {};                        // of the comparison; without a version where nothing ran
   bool is_checked = false;                     // ConvertOptions::check
 
   // Nodes were converted, or have the type already. ONNX Runtime loads the result, and it runs wherever the original does, with finite

@@ -100,8 +100,9 @@ struct SensitivityReport {
   std::string model;  // path
   std::string data;
   std::vector<std::string> preprocessing = {};  // options of `thaw inputs`: "--resize=height:48"
-  std::string run_key;         // hash of model, samples and options: reports with equal keys can be merged
-  std::string model_key = {};  // hash of graph and weights: a plan is for this model only
+  // hash of model, samples, options and runtime: reports with equal keys can be merged
+  std::string run_key;
+  std::string model_key = {};                    // hash of graph and weights: a plan is for this model only
   std::vector<std::string> excluded_nodes = {};  // nodes that match SensitivityOptions::keep
   std::vector<PrecisionOptions> precisions;
   ErrorMetric metric = ErrorMetric::kMse;
@@ -116,6 +117,7 @@ struct SensitivityReport {
   std::vector<std::vector<ErrorFigures>> uniform_errors;  // by precision, then by sample: all units converted
   std::vector<int64_t> uniform_bytes_saved;               // by precision: bytes of constants that are saved then
   uint64_t weight_bytes = 0;                              // of all constants in the original
+  Runtime runtime = {};  // without a version: the report is of a Thaw that did not tell
   size_t measured = 0, predicted = 0, failed = 0;
 
   bool accepted() const { return measured + predicted > 0; }  // at least one unit was measured
@@ -129,9 +131,9 @@ THAW_API Estimate estimate(const std::vector<ErrorFigures>& samples, ErrorMetric
 THAW_API SensitivityReport sensitivity(const Model& model, const SensitivityOptions& options,
                                        const std::filesystem::path& folder = {});
 
-// Merges the shards of one run. Throws thaw::Error (kInvalidArgument) where their keys differ, where two measured the same unit with
-// different results, and where a unit is missing. The second function reads the reports from folders and writes to one, unless
-// that is empty.
+// Merges the shards of one run. Throws thaw::Error (kInvalidArgument) where their runtimes or keys differ, where two measured the same
+// unit with different results, and where a unit is missing. The second function reads the reports from folders and writes to one,
+// unless that is empty.
 THAW_API SensitivityReport merge(const std::vector<SensitivityReport>& shards);
 THAW_API SensitivityReport merge_reports(const std::vector<std::filesystem::path>& folders,
                                          const std::filesystem::path& folder);
@@ -163,6 +165,7 @@ THAW_API std::string plan_json(const SensitivityReport& report, const MixedPlan&
 struct MeasuredPlan {
   uint64_t bytes = 0;                 // of all constants
   std::vector<ErrorFigures> figures;  // one for each sample
+  Runtime runtime = {};
 };
 // `data`: samples, as SensitivityOptions::data; empty: those of the report. Throws thaw::Error as sensitivity() does, and kInvalidArgument
 // where the model is not that of the report.
@@ -181,8 +184,9 @@ struct BestPlanOptions {
 struct PlanReport {
   MixedPlan plan;
   std::optional<MeasuredPlan> measured = {};
-  std::string warning = {};  // the measured plan exceeds the limit; empty: it does not
-  std::string output = {};   // path of the file that was written
+  // The measured plan exceeds the limit, or was measured on another runtime than the report; empty: neither.
+  std::string warning = {};
+  std::string output = {};  // path of the file that was written
 
   bool accepted() const { return true; }  // a plan outside the limits is an exception
 };

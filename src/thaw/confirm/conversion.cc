@@ -58,6 +58,7 @@ ConversionCheck::ConversionCheck(std::unique_ptr<ir::Model> converted, std::uniq
 bool ConversionCheck::load() {
   try {
     after_.emplace(*converted_, check_session());
+    report_.runtime = after_->runtime();
     return true;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kRuntimeFailed) throw;

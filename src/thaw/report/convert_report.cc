@@ -278,6 +278,7 @@ std::string to_text(const ConvertReport& report, const TextOptions& how) {
   text += prefixed("error", report.failures);
   text += report::not_compared_text(report.not_compared);
   text += report::load_check_text(report.load_check);
+  text += report::ran_on_text(report.runtime);
   text += prefixed("unsupported by DirectML", report.unsupported);
   if (report.accepted()) return text + report::written_text(report.files);
   if (report.failures.empty() && !report.load_check.has_failed())
@@ -315,6 +316,7 @@ std::string to_json(const ConvertReport& report) {
   report::write_texts(json, "failures", report.failures);
   report::write_texts(json, "unsupported", report.unsupported);
   report::write_not_compared(json, report.not_compared);
+  report::write_ran_on(json, report.runtime);
   report::write_load_check(json, report.load_check);
   report::write_files_member(json, report.files);
   json.end_object();
@@ -338,6 +340,7 @@ std::string to_html(const ConvertReport& report) {
   if (report.method) page.sentence(fmt::format("Block quantization method: {}.", word_of(*report.method)));
   for (const Dataset from : kDatasets) add_costs(page, report, from);
   add_layer_costs(page, report.layers);
+  report::add_ran_on(page, report.runtime);
   report::add_load_check(page, report.load_check);
   report::add_sentences(page, "Unsupported by DirectML", report.unsupported);
   report::add_sentences(page, "Not compared", report.not_compared);

@@ -98,18 +98,21 @@ void write_runtime(JsonWriter& json, std::string_view name, const Runtime& runti
   json.end_object();
 }
 
-std::string runtime_text(const Runtime& runtime) {
-  std::string text;
-  for (const UsedProvider& provider : runtime.providers) {
-    text += (text.empty() ? "" : ", ") + printable(run::short_provider(provider.name));
-    if (!provider.device.empty()) text += " (" + printable(provider.device) + ")";
-    for (const auto& [option, value] : provider.options) text += printable(fmt::format(" {}={}", option, value));
-  }
-  return text.empty() ? text : text + ", ONNX Runtime " + printable(runtime.version);
+void write_ran_on(JsonWriter& json, const Runtime& runtime) {
+  if (!runtime.version.empty()) write_runtime(json, "runtime", runtime);
 }
 
-std::string where_it_ran(const Runtime& runtime) {
-  return runtime.providers.empty() ? fmt::format("the CPU, ONNX Runtime {}", runtime.version) : runtime_text(runtime);
+std::string where_it_ran(const Runtime& runtime) { return printable(run::describe(runtime)); }
+
+std::string runtime_text(const Runtime& runtime) { return runtime.providers.empty() ? "" : where_it_ran(runtime); }
+
+std::string ran_on_text(const Runtime& runtime) {
+  const std::string where = runtime_text(runtime);
+  return where.empty() ? where : "ran on " + where + "\n";
+}
+
+void add_ran_on(HtmlPage& page, const Runtime& runtime) {
+  if (!runtime.version.empty()) page.sentence(fmt::format("Ran on {}.", where_it_ran(runtime)));
 }
 
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts) {

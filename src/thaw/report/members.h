@@ -41,6 +41,10 @@ void write_runtime(JsonWriter& json, std::string_view name, const Runtime& runti
 std::string runtime_text(const Runtime& runtime);
 // The same for a page, which names the CPU too.
 std::string where_it_ran(const Runtime& runtime);
+// Of what ran: the member "runtime", a line of text where it was not the CPU alone, a sentence of a page. Nothing where nothing ran.
+void write_ran_on(JsonWriter& json, const Runtime& runtime);
+std::string ran_on_text(const Runtime& runtime);
+void add_ran_on(HtmlPage& page, const Runtime& runtime);
 
 void write_texts(JsonWriter& json, std::string_view name, std::span<const std::string> texts);
 // An object with a member for each pair.

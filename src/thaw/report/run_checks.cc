@@ -39,7 +39,7 @@ void write_checks(JsonWriter& json, const std::vector<confirm::RunCheck>& checks
     json.end_object();
   }
   json.end_array();
-  if (const Runtime runtime = runtime_of(checks); !runtime.version.empty()) write_runtime(json, "runtime", runtime);
+  write_ran_on(json, runtime_of(checks));
 }
 
 std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::string_view agrees,
@@ -53,9 +53,7 @@ std::string checks_text(const std::vector<confirm::RunCheck>& checks, std::strin
       inputs += fmt::format("{}{} {}", inputs.empty() ? ", with " : ", ", printable(name), type);
     text += inputs + "\n";
   }
-  if (const std::string runtime = runtime_text(runtime_of(checks)); !runtime.empty())
-    text += "ran on " + runtime + "\n";
-  return text;
+  return text + ran_on_text(runtime_of(checks));
 }
 
 void write_not_compared(JsonWriter& json, const std::vector<std::string>& reasons) {
@@ -79,8 +77,7 @@ void add_checks(HtmlPage& page, const std::string& location, const std::vector<c
                                  : HtmlCell::verdict(Outcome::kBad, "differs: " + check.message)});
   }
   page.table({location, "inputs", "max abs diff", "max |output|", "elements", "verdict"}, rows);
-  if (const Runtime runtime = runtime_of(checks); !runtime.version.empty())
-    page.sentence(fmt::format("Ran on {}.", where_it_ran(runtime)));
+  add_ran_on(page, runtime_of(checks));
 }
 
 void add_checked(HtmlPage& page, const std::vector<confirm::RunCheck>& checks,

@@ -11,6 +11,7 @@
 
 #include "thaw/quant/precisions.h"
 #include "thaw/report/html_page.h"
+#include "thaw/report/members.h"
 #include "thaw/report/printable.h"
 #include "thaw/sensitivity/figures.h"
 #include "thaw/sensitivity/plan.h"
@@ -93,6 +94,7 @@ class Page {
     page_.sentence(fmt::format(
         "Each node is converted alone, and the outputs are compared with the original's. Weights: {} bytes.",
         grouped(report_.weight_bytes)));
+    add_ran_on(page_, report_.runtime);
     if (!report_.preprocessing.empty())
       page_.sentence(fmt::format("Inputs were made by thaw inputs: {}.",
                                  printable(fmt::format("{}", fmt::join(report_.preprocessing, " ")))));

@@ -98,7 +98,7 @@ std::string to_text(const SensitivityReport& report, const TextOptions&) {
   if (reported > kWorstShown) text += fmt::format("  … and {} more\n", reported - kWorstShown);
   text += fmt::format("{} measured, {} predicted, {} failed, on {} samples\n", report.measured, report.predicted,
                       report.failed, report.samples.size());
-  return text;
+  return text + report::ran_on_text(report.runtime);
 }
 
 std::string to_json(const PlanReport& plan, const SensitivityReport& report) {
@@ -115,6 +115,7 @@ std::string to_json(const PlanReport& plan, const SensitivityReport& report) {
   };
   add("predicted", plan.plan.bytes, {plan.plan.predicted});
   if (plan.measured) add("measured", plan.measured->bytes, plan.measured->figures);
+  if (plan.measured) report::write_ran_on(json, plan.measured->runtime);
   report::write_texts(json, "warnings", plan.warning.empty() ? std::vector<std::string>() : std::vector{plan.warning});
   json.member_array("units");
   for (size_t unit = 0; unit < report.units.size(); ++unit) {
@@ -131,6 +132,7 @@ std::string to_json(const PlanReport& plan, const SensitivityReport& report) {
 
 std::string to_text(const PlanReport& plan, const SensitivityReport& report) {
   std::string text = fmt::format("{}\n{}", shares(report, plan.plan), plan_table(plan.plan, plan.measured));
+  if (plan.measured) text += report::ran_on_text(plan.measured->runtime);
   if (!plan.warning.empty()) text += fmt::format("warning: {}\n", plan.warning);
   return plan.output.empty() ? text : text + fmt::format("wrote {}\n", plan.output);
 }

@@ -131,4 +131,14 @@ std::string describe(std::span<const Provider> providers) {
   return text;
 }
 
+std::string describe(const Runtime& runtime) {
+  std::string text;
+  for (const UsedProvider& provider : runtime.providers) {
+    text += (text.empty() ? "" : ", ") + short_provider(provider.name);
+    if (!provider.device.empty()) text += " (" + provider.device + ")";
+    for (const auto& [option, value] : provider.options) text += fmt::format(" {}={}", option, value);
+  }
+  return fmt::format("{}, ONNX Runtime {}", text.empty() ? "the CPU" : text, runtime.version);
+}
+
 }  // namespace thaw::run

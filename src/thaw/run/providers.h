@@ -43,7 +43,10 @@ std::vector<Provider> process_providers();
 // provider without a name and one that stands there twice.
 SessionOptions with_settled_providers(SessionOptions options);
 
-// "cuda:device_id=1, cpu": for keys of what was measured on them.
+// "cuda:device_id=1, cpu".
 std::string describe(std::span<const Provider> providers);
+
+// "OpenVINO (CPU Intel) device_type=CPU, ONNX Runtime 1.24.1"; "the CPU, ONNX Runtime 1.31.1" where nothing else ran.
+std::string describe(const Runtime& runtime);
 
 }  // namespace thaw::run

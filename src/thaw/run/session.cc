@@ -138,15 +138,19 @@ void note_runtime(const SessionOptions& given, const Runtime& runtime) {
   last() = runtime;
 }
 
+std::unique_ptr<ir::Model> one_node() {
+  ir::ModelBuilder model(/*opset=*/17);
+  model.add_output(model.add_node("Relu", {model.add_input("x", ir::tensor_type(ir::DataType::kFloat, {1}))}), "y");
+  return model.build();
+}
+
 }  // namespace
 
 void require_providers(const std::vector<Provider>& providers) {
   const SessionOptions options = with_settled_providers({.spinning = false, .providers = providers});
   if (options.providers.empty()) return;
-  ir::ModelBuilder model(/*opset=*/17);
-  model.add_output(model.add_node("Relu", {model.add_input("x", ir::tensor_type(ir::DataType::kFloat, {1}))}), "y");
   try {
-    const Session session(*model.build(), options);
+    const Session session(*one_node(), options);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kRuntimeFailed) throw;
     ErrorParts parts = error.parts();
@@ -155,6 +159,8 @@ void require_providers(const std::vector<Provider>& providers) {
     throw Error(error.code(), std::move(parts));
   }
 }
+
+Runtime current_runtime() { return Session(*one_node(), {.spinning = false}).runtime(); }
 
 Runtime last_runtime() {
   const std::lock_guard lock(last_mutex());
@@ -180,14 +186,13 @@ Session::Session(const ir::Model& model, const SessionOptions& given) : impl_(st
   const Phase phase("loading into ONNX Runtime");
   impl_->where = model.path.empty() ? "the model in memory" : model.path.string();
   impl_->profiled = options.profile && !options.in_process;
-  if (!options.in_process) {
+  if (options.in_process) {
+    const std::string folder = ir::data_folder_of(model).string();
+    const std::string bytes = ir::serialize(model);
+    impl_->here = std::make_unique<OrtSession>(std::as_bytes(std::span(bytes)), folder, impl_->where, options);
+  } else {
     impl_->worker = std::make_unique<WorkerSession>(model, options);
-    note_runtime(given, runtime());
-    return;
   }
-  const std::string folder = ir::data_folder_of(model).string();
-  const std::string bytes = ir::serialize(model);
-  impl_->here = std::make_unique<OrtSession>(std::as_bytes(std::span(bytes)), folder, impl_->where, options);
   note_runtime(given, runtime());
 }
 

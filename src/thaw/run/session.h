@@ -79,6 +79,9 @@ class Session {
 // Throws thaw::Error where ONNX Runtime does not load even a model of one node with these providers.
 void require_providers(const std::vector<Provider>& providers);
 
+// Where sessions run that name no providers: asked of one with a model of one node. Throws as such a session does.
+Runtime current_runtime();
+
 // Where the last session ran that named no providers itself; without a version where there was none.
 Runtime last_runtime();
 

@@ -19,6 +19,7 @@
 #include "thaw/optimize/optimize.h"
 #include "thaw/quant/candidates.h"
 #include "thaw/quant/precisions.h"
+#include "thaw/run/session.h"
 #include "thaw/sensitivity/attempt.h"
 #include "thaw/sensitivity/batched_candidates.h"
 #include "thaw/sensitivity/candidate_maker.h"
@@ -119,8 +120,9 @@ class Run {
     report_.target = options.target;
     report_.optimize = options.optimize;
     report_.seed = options.seed;
+    report_.runtime = run::current_runtime();
     report_.model_key = model_key(model);
-    report_.run_key = run_key(report_.model_key, model, samples_, options);
+    report_.run_key = run_key(report_.model_key, model, samples_, options, report_.runtime);
     report_.excluded_nodes = conversions_.kept();
     report_.weight_bytes = optimizing::weigh(*conversions_.base().graph).bytes;
     report_.units = group_units(conversions_.base(), conversions_.candidates(), options.group);

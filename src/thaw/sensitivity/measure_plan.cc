@@ -1,5 +1,5 @@
-#include "thaw/core/error.h"
 #include "thaw/optimize/optimize.h"
+#include "thaw/run/session.h"
 #include "thaw/sensitivity/baseline.h"
 #include "thaw/sensitivity/conversions.h"
 #include "thaw/sensitivity/measure.h"
@@ -13,16 +13,11 @@ MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& repor
                           const std::filesystem::path& data, const quantizing::OpenSamples& open) {
   const SensitivityOptions options{
       .precisions = report.precisions, .data = report.data, .target = report.target, .optimize = report.optimize};
-  if (!report.model_key.empty() && model_key(model) != report.model_key)
-    throw Error(ErrorCode::kInvalidArgument,
-                {.what = "the model differs from the measured one: other nodes or weights",
-                 .where = model.path.string(),
-                 .expected = "the model of the report",
-                 .next = "measure it anew with `thaw sensitivity`, or name the model that was measured with --model"});
+  require_measured(model, report);
   const quantizing::Samples samples = open_samples(options, open, model);
   const Conversions conversions(model, options, samples);
   const Converted converted = conversions.planned(convert_options(report, plan));
-  MeasuredPlan measured{.bytes = optimizing::weigh(*converted.model->graph).bytes};
+  MeasuredPlan measured{.bytes = optimizing::weigh(*converted.model->graph).bytes, .figures = {}};
   CachedArrays::Memory memory{options.max_memory};
   Baseline base(ir::clone(conversions.base()), 1, 1, memory);
   Candidate candidate(base.cut(), *converted.model);
@@ -32,6 +27,7 @@ MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& repor
     base.keep(i, judges.read(i, inputs));
     measured.figures.push_back(base.figures(candidate, i, base.outputs(i, report.outputs)));
   }
+  measured.runtime = run::last_runtime();
   return measured;
 }
 

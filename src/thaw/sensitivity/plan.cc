@@ -14,6 +14,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/saturated.h"
+#include "thaw/run/providers.h"
 #include "thaw/sensitivity/figures.h"
 
 namespace thaw::measuring {
@@ -100,6 +101,10 @@ std::vector<MixedPlan> uniform_plans(const SensitivityReport& report) {
       if (error.precision == p && error.status != UnitStatus::kFailed) one.precisions[error.unit] = p;
   }
   return plans;
+}
+
+std::string where_measured(const Runtime& runtime) {
+  return runtime.version.empty() ? "what its report does not say" : run::describe(runtime);
 }
 
 using ErrorsByUnit = std::map<std::pair<size_t, size_t>, UnitError>;  // and precision
@@ -215,6 +220,13 @@ SensitivityReport merge(const std::vector<SensitivityReport>& shards, const std:
   ErrorsByUnit errors;
   for (size_t i = 0; i < shards.size(); ++i) {
     const SensitivityReport& shard = shards[i];
+    if (run::describe(shard.runtime) != run::describe(merged.runtime))
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = fmt::format("{} was measured on {}, and {} on {}", name_of_shard(i),
+                                       where_measured(shard.runtime), name_of_shard(0), where_measured(merged.runtime)),
+                   .where = "merge",
+                   .expected = "shards of one provider, device and ONNX Runtime: kernels round otherwise elsewhere",
+                   .next = "measure that shard again, where the others were"});
     if (shard.run_key != merged.run_key || shard.units.size() != merged.units.size())
       throw Error(ErrorCode::kInvalidArgument,
                   {.what = fmt::format("{} is of another run than {}: of another model, other samples or other options",

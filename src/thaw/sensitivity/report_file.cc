@@ -174,6 +174,31 @@ std::vector<ErrorFigures> read_figures(const Reader& of, size_t samples) {
   return figures;
 }
 
+OrderedJson runtime_json(const Runtime& runtime) {
+  OrderedJson json{{"onnxruntime", runtime.version}, {"providers", OrderedJson::array()}};
+  for (const UsedProvider& provider : runtime.providers) {
+    OrderedJson one{{"name", provider.name}};
+    if (!provider.device.empty()) one["device"] = provider.device;
+    if (!provider.options.empty()) one["options"] = provider.options;
+    json["providers"].push_back(std::move(one));
+  }
+  return json;
+}
+
+Runtime read_runtime(const Reader& of) {
+  Runtime runtime{.version = of.at("onnxruntime").text(), .providers = {}};
+  for (const Reader& one : of.at("providers").list()) {
+    UsedProvider& provider = runtime.providers.emplace_back();
+    provider.name = one.at("name").text();
+    provider.device = one.text_at("device");
+    if (!one.has("options")) continue;
+    const Reader options = one.at("options");
+    for (const auto& [name, value] : options.json().items())
+      provider.options.emplace(name, options.at(name.c_str()).text());
+  }
+  return runtime;
+}
+
 OrderedJson precision_json(const PrecisionOptions& precision) {
   return OrderedJson::parse(quantizing::plan_text({.precision = precision})).at("default");
 }
@@ -219,6 +244,7 @@ std::string report_json(const SensitivityReport& report) {
                    {"precisions", OrderedJson::array()},
                    {"uniform", OrderedJson::array()},
                    {"units", OrderedJson::array()}};
+  if (!report.runtime.version.empty()) json["runtime"] = runtime_json(report.runtime);
   for (const PrecisionOptions& precision : report.precisions) json["precisions"].push_back(precision_json(precision));
   for (size_t p = 0; p < report.uniform_errors.size(); ++p)
     json["uniform"].push_back({{"to", quantizing::name_of(report.precisions[p].to)},
@@ -291,6 +317,7 @@ SensitivityReport parse_report(std::string_view text, const std::string& where) 
   report.weight_bytes = whole.at("weight_bytes").bytes();
   report.samples = whole.at("samples").texts();
   report.outputs = whole.at("outputs").texts();
+  if (whole.has("runtime")) report.runtime = read_runtime(whole.at("runtime"));
   const auto figures = [&](const Reader& of) { return read_figures(of, report.samples.size()); };
   const Reader precisions = whole.at("precisions");
   if (const size_t count = precisions.list().size(); count > kMostChoices)

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 #include <xxhash.h>
 
+#include "thaw/core/error.h"
 #include "thaw/ir/data/tensor_chunks.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/run/providers.h"
@@ -36,15 +37,14 @@ class Hash {
   std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state_;
 };
 
-void add_options(Hash& hash, const SensitivityOptions& options) {
+void add_options(Hash& hash, const SensitivityOptions& options, const Runtime& runtime) {
   for (const PrecisionOptions& precision : options.precisions)
     hash.add(quantizing::plan_text({.precision = precision}));
   for (const std::string& output : options.outputs) hash.add("output " + output);
   for (const std::string& pattern : options.keep) hash.add("keep " + pattern);
   hash.add(fmt::format("{} {} {} {} {}", static_cast<int>(options.group), options.one_out,
                        static_cast<int>(options.target), options.optimize, options.seed));
-  if (const std::string providers = run::describe(run::process_providers()); !providers.empty())
-    hash.add("providers " + providers);
+  hash.add("ran on " + run::describe(runtime));
 }
 
 void add_model(Hash& hash, const ir::Model& model) {
@@ -72,10 +72,19 @@ std::string model_key(const ir::Model& model) {
   return hash.text();
 }
 
+void require_measured(const ir::Model& model, const SensitivityReport& report) {
+  if (report.model_key.empty() || model_key(model) == report.model_key) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = "the model differs from the measured one: other nodes or weights",
+               .where = model.path.string(),
+               .expected = "the model of the report",
+               .next = "measure it anew with `thaw sensitivity`, or name the model that was measured with --model"});
+}
+
 std::string run_key(const std::string& key, const ir::Model& model, const quantizing::Samples& samples,
-                    const SensitivityOptions& options) {
+                    const SensitivityOptions& options, const Runtime& runtime) {
   Hash hash;
-  add_options(hash, options);
+  add_options(hash, options, runtime);
   hash.add(key);
   const std::vector<std::string> inputs = quantizing::inputs_to_feed(model);
   for (size_t i = 0; i < samples.size(); ++i)

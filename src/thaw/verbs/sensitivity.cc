@@ -13,6 +13,7 @@
 #include "thaw/limits.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/report/sensitivity_page.h"
+#include "thaw/run/providers.h"
 #include "thaw/sensitivity/best_plan.h"
 #include "thaw/sensitivity/figures.h"
 #include "thaw/sensitivity/measure.h"
@@ -33,6 +34,18 @@ quantizing::OpenSamples opened_as(std::span<const std::string> called, std::span
     return [called, &model](const std::filesystem::path& path) { return verbs::open_samples(path, called, model); };
   if (reported.empty()) return {};
   return [reported, &model](const std::filesystem::path& path) { return verbs::open_reported(path, reported, model); };
+}
+
+// Where figures of one do not predict the other's; else empty.
+std::string other_runtime(const Runtime& reported, const Runtime& measured) {
+  if (reported.version.empty() || run::describe(reported) == run::describe(measured)) return {};
+  return fmt::format("the plan was measured on {}, and the report's nodes on {}: kernels round otherwise",
+                     run::describe(measured), run::describe(reported));
+}
+
+std::string both(std::string first, const std::string& second) {
+  if (!first.empty() && !second.empty()) first += "; ";
+  return first + second;
 }
 
 // Where what was asked for does not hold once the plan has run; else empty.
@@ -111,7 +124,8 @@ PlanReport best_plan(const SensitivityReport& report, const BestPlanOptions& opt
     measuring::BestPlan best = measuring::best_plan(*model, report, options.within, options.data,
                                                     opened_as(options.preprocessing, report.preprocessing, *model));
     chosen.plan = std::move(best.plan);
-    chosen.warning = over_limit(report, options.within, best.measured);
+    chosen.warning =
+        both(over_limit(report, options.within, best.measured), other_runtime(report.runtime, best.measured.runtime));
     chosen.measured = std::move(best.measured);
   } else {
     chosen.plan = measuring::plan(report, options.within);
