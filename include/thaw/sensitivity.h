@@ -161,6 +161,21 @@ THAW_API MixedPlan plan(const SensitivityReport& report, const PlanOptions& opti
 // As JSON for read_plan().
 THAW_API std::string plan_json(const SensitivityReport& report, const MixedPlan& plan);
 
+// The quantizer that a plan's file is for (docs/guide/plan.md has what each reads).
+enum class PlanFormat : uint8_t {
+  kThaw,      // read_plan()
+  kOrt,       // ONNX Runtime's: calls of onnxruntime.quantization with their arguments
+  kOlive,     // Olive's: passes of a run
+  kInc,       // Neural Compressor 2's: the arguments of PostTrainingQuantConfig
+  kModelopt,  // NVIDIA ModelOpt's: calls of modelopt.onnx.quantization.quantize with their arguments
+};
+
+// As JSON for one of them. Nodes are those that `optimize` makes of the model, where the report says that it ran first, and are named;
+// `model` is the report's. Throws thaw::Error (kInvalidArgument) for another model and for nodes without names, and kUnsupported for a
+// precision that the quantizer lacks.
+THAW_API std::string plan_json(const Model& model, const SensitivityReport& report, const MixedPlan& plan,
+                               PlanFormat format);
+
 // The measured error of a plan.
 struct MeasuredPlan {
   uint64_t bytes = 0;                 // of all constants
@@ -179,6 +194,7 @@ struct BestPlanOptions {
   std::filesystem::path data = {};              // samples to measure plans on; empty: those of the report
   std::vector<std::string> preprocessing = {};  // as SensitivityOptions::preprocessing; empty: as in the report
   bool check = true;                            // measure plans; else use predictions, and run nothing
+  PlanFormat format = PlanFormat::kThaw;        // of the file
   std::filesystem::path report = {};  // folder of the report, whose page is written again with the plan; empty: none
 };
 struct PlanReport {
@@ -190,7 +206,7 @@ struct PlanReport {
 
   bool accepted() const { return true; }  // a plan outside the limits is an exception
 };
-// `output`: file for the plan, for read_plan(); empty: none. Throws as plan() and measure() do.
+// `output`: file for the plan; empty: none. Throws as plan(), measure() and plan_json() do.
 THAW_API PlanReport best_plan(const SensitivityReport& report, const BestPlanOptions& options,
                               const std::filesystem::path& output = {});
 

@@ -257,12 +257,13 @@ def merge_reports(reports: PathLike | Iterable[PathLike], folder: PathLike | Non
 @verb
 def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = None, *, max_bytes: int | None = None,
          max_error: float | None = None, target_sqnr: float | None = None, model: PathLike | None = None,
-         data: PathLike | None = None, preprocessing: Iterable[str] = (), check: bool = True) -> _thaw.PlanResult:
+         data: PathLike | None = None, preprocessing: Iterable[str] = (), check: bool = True,
+         file_format: str = "thaw") -> _thaw.PlanResult:
     """The plan with least error within a number of bytes, or with fewest bytes within an error.
 
     Args:
         report: A report of `sensitivity`, or its folder, whose page is written again with a plan that is written.
-        path: Where the plan is written, for `convert`; None: nowhere.
+        path: Where the plan is written, for `convert` or what `file_format` says; None: nowhere.
         max_bytes: Of all constants.
         max_error: In the report's metric.
         target_sqnr: In dB. Exactly one of the three is given.
@@ -270,12 +271,15 @@ def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = Non
         data: Samples to measure plans on; by default those of the report.
         preprocessing: How images or recordings become inputs: options of `thaw inputs`; by default those of the report.
         check: Measure plans; else use predictions, and run nothing.
+        file_format: What reads the file: "thaw", or the quantizer of "ort" (ONNX Runtime), "olive", "inc" (Neural Compressor 2) or
+            "modelopt" (NVIDIA). Its nodes are those that `optimize` makes of the model, where the report says that it ran first.
 
     Returns:
         The plan, predicted and measured.
 
     Raises:
-        InvalidArgument: no plan is within the limit; the message names the least possible.
+        InvalidArgument: no plan is within the limit; the message names the least possible. Nodes without names, for other quantizers.
+        Unsupported: a precision that the quantizer lacks.
 
     Examples:
         >>> report = thaw.sensitivity("tower.onnx", data="samples", to=["int4", "int8-blocks"])
@@ -292,6 +296,7 @@ def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = Non
     if data is not None:
         options.data = Path(data)
     options.preprocessing, options.check = list(preprocessing), check
+    options.format = choice(_thaw.PlanFormat, file_format)
     if isinstance(report, _thaw.SensitivityReport):
         read = report
     else:

@@ -15,6 +15,7 @@ constexpr std::string_view kPlanName = "plan.json";
 struct PlanArguments {
   std::string report, output, model, data;
   PlanOptions within;
+  PlanFormat file_format = PlanFormat::kThaw;
   bool dry_run = false, no_check = false;
   Format format = Format::kText;
 };
@@ -32,6 +33,7 @@ int make_plan(const PlanArguments& arguments, std::vector<std::string> fed) {
                             .data = arguments.data,
                             .preprocessing = std::move(fed),
                             .check = !arguments.no_check,
+                            .format = arguments.file_format,
                             .report = !arguments.dry_run && std::filesystem::is_directory(arguments.report)
                                           ? arguments.report
                                           : std::string()};
@@ -55,6 +57,14 @@ Action define_plan(Options& options) {
   options.value("--target-sqnr", arguments->within.min_sqnr, "DB",
                 "the smallest plan whose predicted SQNR is at least this many dB", Bounds{-1000, 1000});
   add_output(options, arguments->output, kPlanName);
+  options.choice<PlanFormat>("--file-format", arguments->file_format,
+                             {{"thaw", PlanFormat::kThaw},
+                              {"ort", PlanFormat::kOrt},
+                              {"olive", PlanFormat::kOlive},
+                              {"inc", PlanFormat::kInc},
+                              {"modelopt", PlanFormat::kModelopt}},
+                             "what reads the file: `thaw convert`, or the quantizer of ONNX Runtime, Olive, Neural "
+                             "Compressor 2 or NVIDIA ModelOpt (thaw)");
   add_dry_run(options, arguments->dry_run);
   options.heading("Check");
   options.flag("--no-check", arguments->no_check, "do not measure the plan");
@@ -68,7 +78,7 @@ Action define_plan(Options& options) {
   options.examples(
       "thaw plan report/ --max-bytes 400MB -o plan.json\n"
       "thaw plan report/ --target-sqnr 30 -o plan.json --data held_out/\n"
-      "thaw plan report/ --max-error 1e-3 --no-check");
+      "thaw plan report/ --max-bytes 400MB --file-format ort -o for_ort.json");
   return [arguments, &options] { return make_plan(*arguments, given_preprocessing(options)); };
 }
 

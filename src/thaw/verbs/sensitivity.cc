@@ -18,6 +18,7 @@
 #include "thaw/sensitivity/figures.h"
 #include "thaw/sensitivity/measure.h"
 #include "thaw/sensitivity/plan.h"
+#include "thaw/sensitivity/plan_formats.h"
 #include "thaw/sensitivity/report_file.h"
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/samples.h"
@@ -67,6 +68,13 @@ std::string over_limit(const SensitivityReport& report, const PlanOptions& withi
   return {};
 }
 
+// As --file-format says. The nodes of other tools' files are looked up in the model, also where it is not run.
+measuring::PlanFile file_of(const SensitivityReport& report, const MixedPlan& plan, const BestPlanOptions& options) {
+  if (options.format == PlanFormat::kThaw) return {plan_json(report, plan), {}};
+  const auto model = ir::load(options.model.empty() ? std::filesystem::path(report.model) : options.model);
+  return measuring::plan_file(measuring::plan_nodes(*model, report, plan), options.format);
+}
+
 }  // namespace
 
 SensitivityReport sensitivity(const Model& model, const SensitivityOptions& options,
@@ -105,6 +113,11 @@ std::string plan_json(const SensitivityReport& report, const MixedPlan& plan) {
   return quantizing::plan_text(measuring::convert_options(report, plan));
 }
 
+std::string plan_json(const Model& model, const SensitivityReport& report, const MixedPlan& plan, PlanFormat format) {
+  if (format == PlanFormat::kThaw) return plan_json(report, plan);
+  return measuring::plan_file(measuring::plan_nodes(ModelAccess::begin(model), report, plan), format).text;
+}
+
 MeasuredPlan measure(const Model& model, const SensitivityReport& report, const MixedPlan& plan,
                      const std::filesystem::path& data) {
   const CallClock clock;
@@ -130,7 +143,11 @@ PlanReport best_plan(const SensitivityReport& report, const BestPlanOptions& opt
   } else {
     chosen.plan = measuring::plan(report, options.within);
   }
-  if (!output.empty()) write_whole(output, plan_json(report, chosen.plan));
+  if (!output.empty() || options.format != PlanFormat::kThaw) {
+    const measuring::PlanFile file = file_of(report, chosen.plan, options);
+    for (const std::string& warning : file.warnings) chosen.warning = both(std::move(chosen.warning), warning);
+    if (!output.empty()) write_whole(output, file.text);
+  }
   chosen.output = output.string();
   if (options.report.empty()) return chosen;
   ReadFiles::release(options.report / kReportFile);  // may be where the report is from
