@@ -61,6 +61,8 @@ struct VerifyOptions {
   std::string mask = {};
   bool where =
       false;  // where outputs differ, find the first tensors inside the models that do; the reference is a model
+  // Whether outputs are proven equal at every size too. The reference must be a model of the same names of inputs and outputs.
+  bool prove = false;
   std::function<void(size_t done, size_t total)> progress = {};  // may be empty
 };
 
@@ -125,9 +127,26 @@ struct DifferenceSearch {
   std::vector<std::string> notes;
 };
 
+enum class OutputVerdict : uint8_t {
+  kProven,   // equal at every size, in real arithmetic, wherever both models run
+  kOpen,     // neither proven nor seen to differ
+  kDiffers,  // in a run
+};
+
+struct OutputProof {
+  std::string name;
+  OutputVerdict verdict = OutputVerdict::kOpen;
+  std::string
+      open;  // the smallest place that is not proven: "Softmax 'b.3' against MultiHeadAttention 'b.3'"; empty where proven
+};
+
 struct VerifyReport {
   std::string model, reference;  // paths
   std::vector<PointResult> points;
+  std::vector<OutputProof> outputs;   // with VerifyOptions::prove: of each output that was compared
+  size_t terms = 0;                   // that both models are made of
+  size_t rounded_constants = 0;       // numbers and tensors of one that the other has but for rounding
+  double rounding_steps = 0;          // by how many steps of their type (ulp) at most
   std::vector<std::string> notes;     // what was skipped or adapted
   std::vector<std::string> warnings;  // of ONNX Runtime
   Runtime runtime, reference_runtime;

@@ -65,6 +65,7 @@ Action define_verify(Options& options) {
   options.texts("--map", arguments->names, "A=B", "the model's input or output A is the reference's B");
   options.flag("--per-sample", verify.how.per_sample, "run the reference once for each sample of axis 0");
   options.flag("--cast", verify.how.cast, "convert inputs and outputs of other element types");
+  options.flag("--prove", verify.prove, "prove each output equal at every size, or say where that is open");
   options.heading("Sizes");
   options.texts("--sizes", arguments->sizes, "SPEC",
                 "the sizes to run at: 'n=1|3,h=320..640:32'; sizes that are not given are chosen");
@@ -80,7 +81,8 @@ Action define_verify(Options& options) {
   add_format(options, arguments->format);
   add_limits(options);
   options.renamed("--sweep", "--sizes");
-  options.common({"--against", "--sizes", "--atol", "--rtol", "--input", "--values", "--outputs", "--all", "--report"});
+  options.common(
+      {"--against", "--sizes", "--atol", "--rtol", "--input", "--values", "--outputs", "--prove", "--all", "--report"});
   options.examples(
       "thaw verify fixed.onnx --against original.onnx --sizes 'height=320|352,width=224|416'\n"
       "thaw verify batched.onnx --against single.onnx --per-sample --sizes 'batch=3|5'\n"

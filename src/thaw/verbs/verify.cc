@@ -1,6 +1,9 @@
 #include "thaw/run/verify.h"
 
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "thaw/confirm/cost_of_runs.h"
 #include "thaw/confirm/model_inputs.h"
@@ -10,6 +13,7 @@
 #include "thaw/in_memory.h"
 #include "thaw/locate/first_differences.h"
 #include "thaw/ops/rule/arity.h"
+#include "thaw/prove/prove.h"
 #include "thaw/rewrite/same_noise.h"
 #include "thaw/run/input_text.h"
 #include "thaw/run/model_source.h"
@@ -65,14 +69,55 @@ void require_two_models(const VerifyOptions& options, const run::VerifiedModel& 
                .next = "leave --where out"});
 }
 
+// What the runs cannot do: compare at every size.
+void require_provable(const VerifyOptions& options, bool has_reference) {
+  if (!options.prove) return;
+  std::string why;
+  if (!has_reference) why = "the reference is no model";
+  if (!options.how.names.empty()) why = "inputs and outputs are mapped to others";
+  if (options.how.per_sample) why = "the reference is run sample by sample";
+  if (options.how.cast) why = "types are converted";
+  if (!options.mask.empty()) why = "outputs are compared in part";
+  if (why.empty()) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = "there is no proof, because " + why,
+               .where = "verify --prove",
+               .expected = "a reference model with the same names and types of inputs and outputs",
+               .next = "leave out --prove, or the options --map, --per-sample, --cast and --mask"});
+}
+
+// The verdicts that the runs leave: what differs in one is not proven.
+void add_proofs(const proving::Comparison& proofs, VerifyReport& report) {
+  std::set<std::string> compared, differs;
+  for (const PointResult& point : report.points)
+    for (const OutputResult& output : point.outputs) {
+      compared.insert(output.name);
+      if (!output.comparison.agrees) differs.insert(output.name);
+    }
+  for (const proving::ProvenOutput& proof : proofs.outputs) {
+    if (!compared.empty() && !compared.contains(proof.name)) continue;
+    OutputProof& output = report.outputs.emplace_back();
+    output.name = proof.name;
+    output.open = proof.open;
+    if (proof.is_proven) output.verdict = OutputVerdict::kProven;
+    if (differs.contains(proof.name)) output.verdict = OutputVerdict::kDiffers;
+  }
+  report.terms = proofs.terms;
+  report.rounded_constants = proofs.rounded;
+  report.rounding_steps = proofs.most_steps;
+}
+
 VerifyReport verify_against(const VerifyOptions& options, run::VerifiedModel model) {
   require_two_models(options, model);
+  require_provable(options, model.reference.has_value());
   dim::Scope scope;
+  std::optional<proving::Comparison> proofs;
   {
     const auto loaded = model.source.read();  // its mapping is not needed while ONNX Runtime runs
     ops::require_arity(*loaded);
     const std::unique_ptr<ir::Model> reference = model.reference ? model.reference->read() : nullptr;
     if (reference) ops::require_arity(*reference);
+    if (options.prove) proofs = proving::compare(*loaded, *reference);
     run::prepare_sessions();
     confirm::ModelInputs known = confirm::look_at_inputs(*loaded, scope);
     model.inputs = std::move(known.inputs);
@@ -102,6 +147,7 @@ VerifyReport verify_against(const VerifyOptions& options, run::VerifiedModel mod
   report.model = options.model.string();
   report.reference = options.reference.string();
   if (model.open) report.notes.emplace_back(kSameNoise);
+  if (proofs) add_proofs(*proofs, report);
   return report;
 }
 

@@ -1,0 +1,181 @@
+#include "thaw/prove/aligned.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "thaw/core/error.h"
+#include "thaw/prove/expand_calls.h"
+
+namespace thaw::proving {
+namespace {
+
+using ir::DeclaredDim;
+
+// Axes of inputs, and names of each model, that are one size.
+class Sizes {
+ public:
+  int of_axis(const std::string& input, size_t axis) { return node("axis " + std::to_string(axis) + " " + input); }
+  int of_name(int model, const std::string& name) { return node("name " + std::to_string(model) + " " + name); }
+
+  // Throws where two numbers would be one.
+  void join(int a, int b, const std::string& where) {
+    a = root(a);
+    b = root(b);
+    if (a == b) return;
+    const auto x = number_[static_cast<size_t>(a)], y = number_[static_cast<size_t>(b)];
+    if (x && y && *x != *y) throw_apart(*x, *y, where);
+    parent_[static_cast<size_t>(b)] = a;
+    if (y) number_[static_cast<size_t>(a)] = y;
+  }
+  void set(int a, int64_t number, const std::string& where) {
+    auto& known = number_[static_cast<size_t>(root(a))];
+    if (known && *known != number) throw_apart(*known, number, where);
+    known = number;
+  }
+  int root(int a) {
+    while (parent_[static_cast<size_t>(a)] != a)
+      a = parent_[static_cast<size_t>(a)] = parent_[static_cast<size_t>(parent_[static_cast<size_t>(a)])];
+    return a;
+  }
+  std::optional<int64_t> number(int a) { return number_[static_cast<size_t>(root(a))]; }
+
+ private:
+  int node(const std::string& key) {
+    const auto [at, is_new] = nodes_.try_emplace(key, static_cast<int>(parent_.size()));
+    if (is_new) {
+      parent_.push_back(at->second);
+      number_.emplace_back();
+    }
+    return at->second;
+  }
+  [[noreturn]] static void throw_apart(int64_t a, int64_t b, const std::string& where) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        {.what = fmt::format("the models have no size in common: {} is {} in one and {} in the other", where, a, b),
+         .where = "verify --prove",
+         .expected = "models that can be run on the same inputs",
+         .next = "compare models of the same input sizes"});
+  }
+
+  std::map<std::string, int> nodes_;
+  std::vector<int> parent_;
+  std::vector<std::optional<int64_t>> number_;
+};
+
+bool is_name(std::string_view text) {
+  return !text.empty() &&
+         std::ranges::all_of(text,
+                             [](unsigned char c) {
+                               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                                      c == '_' || c == '.' || c == ':' || c >= 0x80;
+                             }) &&
+         !std::ranges::all_of(text, [](unsigned char c) { return (c >= '0' && c <= '9') || c == '.' || c == ':'; }) &&
+         text != "None" && text != "none";
+}
+
+const ir::Value* input_named(const ir::Model& model, const std::string& name) {
+  const auto found = std::ranges::find_if(model.graph->inputs(), [&](const ir::Value* v) { return v->name() == name; });
+  return found == model.graph->inputs().end() || (*found)->initializer() ? nullptr : *found;
+}
+
+// A name in what a model declares of its inner values means nothing to another model, and is not checked by anyone.
+void forget_inner_shapes(ir::Graph& graph) {
+  for (const ir::Node* node : graph.nodes()) {
+    for (ir::Graph* inner : node->subgraphs()) {
+      for (ir::Value* value : inner->inputs()) value->forget_shape();
+      forget_inner_shapes(*inner);
+    }
+    for (ir::Value* value : node->outputs())
+      if (value) value->forget_shape();
+  }
+}
+
+// All values that nodes make get names of their own: a size that only a run tells is called after its value.
+void tell_values_apart(ir::Graph& graph) {
+  std::vector<ir::Value*> made;
+  for (const ir::Node* node : graph.nodes()) {
+    for (ir::Graph* inner : node->subgraphs()) tell_values_apart(*inner);
+    for (ir::Value* value : node->outputs())
+      if (value) made.push_back(value);
+  }
+  for (ir::Value* value : made) graph.rename(value, graph.unique_name("reference of " + value->name()));
+}
+
+}  // namespace
+
+Aligned align(const ir::Model& first, const ir::Model& second) {
+  Aligned aligned;
+  aligned.models = {ir::clone(first), ir::clone(second)};
+  for (const auto& model : aligned.models) {
+    expand_calls(*model);
+    ir::tell_names_apart(*model);
+    forget_inner_shapes(*model->graph);
+  }
+  tell_values_apart(*aligned.models[1]->graph);
+  for (const ir::Value* value : aligned.models[0]->graph->inputs()) {
+    const ir::Value* same = value->initializer() ? nullptr : input_named(*aligned.models[1], value->name());
+    if (!same || !value->type.shape || !same->type.shape || value->type.shape->size() == same->type.shape->size())
+      continue;
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("input '{}' has {} axes in one model and {} in the other", value->name(),
+                                     value->type.shape->size(), same->type.shape->size()),
+                 .where = "verify --prove",
+                 .expected = "models that can be run on the same inputs",
+                 .next = "compare the models without --prove"});
+  }
+  Sizes sizes;
+  std::vector<int> axes;
+  for (int i = 0; i < 2; ++i) {
+    for (const ir::Value* value : aligned.models[static_cast<size_t>(i)]->graph->inputs()) {
+      if (value->initializer() || !value->type.shape) continue;
+      const bool is_list = value->type.shape->size() == 1 && ir::is_integer(value->type.elem_type);
+      for (size_t k = 0; k < value->type.shape->size(); ++k) {
+        const DeclaredDim& declared = (*value->type.shape)[k];
+        const int size = sizes.of_axis(value->name(), k);
+        const std::string where = fmt::format("axis {} of input '{}'", k, value->name());
+        axes.push_back(size);
+        if (declared.value && (*declared.value > 0 || (is_list && *declared.value == 0))) {
+          sizes.set(size, *declared.value, where);
+        } else if (is_name(declared.param)) {
+          sizes.join(size, sizes.of_name(i, declared.param), where);
+        }
+      }
+    }
+  }
+  // Names that no model has for anything else.
+  std::map<int, std::string> names;
+  for (const int size : axes) names.try_emplace(sizes.root(size), fmt::format("size_{}", names.size()));
+  for (const auto& model : aligned.models) {
+    for (ir::Value* value : model->graph->inputs()) {
+      if (value->initializer()) continue;
+      // Both have as many axes as either says.
+      for (const auto& other : aligned.models) {
+        const ir::Value* same = input_named(*other, value->name());
+        if (!same || same->type.kind != value->type.kind || !same->type.shape || value->type.shape) continue;
+        ir::Type type = value->type;
+        type.shape = same->type.shape;
+        type.wire = nullptr;
+        value->set_type(std::move(type));
+      }
+      if (!value->type.shape) continue;
+      for (size_t k = 0; k < value->type.shape->size(); ++k) {
+        const int size = sizes.of_axis(value->name(), k);
+        DeclaredDim declared;
+        if (const auto number = sizes.number(size)) {
+          declared.value = *number;
+        } else {
+          declared.param = names.at(sizes.root(size));
+        }
+        value->set_dim(k, std::move(declared));
+      }
+    }
+  }
+  return aligned;
+}
+
+}  // namespace thaw::proving

@@ -1,0 +1,334 @@
+#include "thaw/prove/arithmetic.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace thaw::proving {
+
+using ir::DataType;
+
+namespace {
+
+constexpr size_t kMostAddends = 16;  // of a sum that becomes part of another: chains of sums take linear time
+
+bool is_integer(double x) { return x == std::floor(x); }
+
+// Calls f(i, offset of a, offset of b) for each element of what two constants broadcast to.
+template <typename F>
+bool for_broadcast(const std::vector<int64_t>& a, const std::vector<int64_t>& b, std::vector<int64_t>& result, F f) {
+  const size_t rank = std::max(a.size(), b.size());
+  std::vector<int64_t> steps_a(rank, 0), steps_b(rank, 0);
+  result.assign(rank, 1);
+  const auto fill = [&](const std::vector<int64_t>& dims, std::vector<int64_t>& steps) {
+    int64_t stride = 1;
+    for (size_t i = dims.size(); i-- > 0;) {
+      const size_t k = rank - dims.size() + i;
+      if (dims[i] != 1) {
+        if (result[k] != 1 && result[k] != dims[i]) return false;
+        result[k] = dims[i];
+        steps[k] = stride;
+      }
+      stride *= dims[i];
+    }
+    return true;
+  };
+  if (!fill(a, steps_a) || !fill(b, steps_b)) return false;
+  int64_t count = 1;
+  for (const int64_t d : result) {
+    if (d <= 0 || count > Constants::kMostElements / d) return false;
+    count *= d;
+  }
+  std::vector<int64_t> index(rank, 0);
+  int64_t at_a = 0, at_b = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    f(static_cast<size_t>(at_a), static_cast<size_t>(at_b));
+    for (size_t k = rank; k-- > 0;) {
+      at_a += steps_a[k];
+      at_b += steps_b[k];
+      if (++index[k] < result[k]) break;
+      at_a -= steps_a[k] * result[k];
+      at_b -= steps_b[k] * result[k];
+      index[k] = 0;
+    }
+  }
+  return true;
+}
+
+double magnitude_at(const Numbers& n, size_t i) {
+  return n.magnitude.empty() ? std::fabs(n.values[i]) : n.magnitude[i];
+}
+
+std::optional<Numbers> multiplied(const Numbers& a, const Numbers& b) {
+  Numbers made;
+  made.roundings = a.roundings + b.roundings + 1;
+  const bool ok = for_broadcast(a.dims, b.dims, made.dims, [&](size_t i, size_t k) {
+    made.values.push_back(a.values[i] * b.values[k]);
+    made.magnitude.push_back(magnitude_at(a, i) * magnitude_at(b, k));
+  });
+  if (!ok || !std::ranges::all_of(made.magnitude, [](double v) { return std::isfinite(v); })) return std::nullopt;
+  return made;
+}
+
+std::optional<Numbers> summed(const Numbers& a, const Numbers& b) {
+  Numbers made;
+  made.roundings = std::max(a.roundings, b.roundings) + 1;
+  const bool ok = for_broadcast(a.dims, b.dims, made.dims, [&](size_t i, size_t k) {
+    made.values.push_back(a.values[i] + b.values[k]);
+    made.magnitude.push_back(magnitude_at(a, i) + magnitude_at(b, k));
+  });
+  if (!ok || !std::ranges::all_of(made.magnitude, [](double v) { return std::isfinite(v); })) return std::nullopt;
+  return made;
+}
+
+// Where a sum lies under the power, the error of its numbers is relative to what was added up: only where nothing was lost.
+std::optional<Numbers> raised(Numbers n, double exponent) {
+  if (exponent == 1) return n;
+  const bool is_sum = !n.magnitude.empty();
+  for (size_t i = 0; i < n.values.size(); ++i) {
+    if (is_sum && n.magnitude[i] > 4 * std::fabs(n.values[i])) return std::nullopt;
+    const double value = std::pow(n.values[i], exponent);
+    if (!std::isfinite(value)) return std::nullopt;
+    n.values[i] = value;
+  }
+  n.roundings = static_cast<int>(std::ceil(std::fabs(exponent) * (is_sum ? 4 : 1) * n.roundings)) + 2;
+  n.magnitude.clear();
+  return n;
+}
+
+Numbers of_one(double value) { return {{}, {value}, {}, 1}; }
+
+}  // namespace
+
+Scaled Arithmetic::split(TermId x) const {
+  const Term& term = terms_[x];
+  if (term.kind == Term::Kind::kSum && term.arguments.size() == 1) return {term.numbers[0], term.arguments[0]};
+  return {1, x};
+}
+
+std::optional<double> Arithmetic::number_of(TermId x) const {
+  while (terms_[x].is("Expand")) x = terms_[x].arguments[0];
+  const Scaled parts = split(x);
+  if (!is_one(parts.term)) return std::nullopt;
+  return parts.factor;
+}
+
+TermId Arithmetic::constant(Numbers numbers, DataType type) {
+  const bool is_uniform =
+      !numbers.values.empty() && std::ranges::all_of(numbers.values, [&](double v) { return v == numbers.values[0]; });
+  if (is_uniform)
+    return views_.conform(number(numbers.values[0], type), ops::Shape(numbers.dims.begin(), numbers.dims.end()));
+  return constants_.computed(type, std::move(numbers));
+}
+
+std::optional<Numbers> Arithmetic::combined(std::span<const Power> factors, double factor) const {
+  std::optional<Numbers> made;
+  if (factor != 1) made = of_one(factor);
+  for (const Power& one : factors) {
+    auto read = constants_.numbers(one.term);
+    if (!read) return std::nullopt;
+    auto next = raised(std::move(*read), one.exponent);
+    if (!next) return std::nullopt;
+    made = made ? multiplied(*made, *next) : std::move(next);
+    if (!made) return std::nullopt;
+  }
+  return made;
+}
+
+std::optional<Numbers> Arithmetic::added(std::span<const Scaled> addends) const {
+  std::optional<Numbers> made;
+  for (const Scaled& one : addends) {
+    std::optional<Numbers> next = is_one(one.term) ? of_one(one.factor) : constants_.numbers(one.term);
+    if (!next) return std::nullopt;
+    if (!is_one(one.term) && one.factor != 1) next = multiplied(*next, of_one(one.factor));
+    if (!next) return std::nullopt;
+    made = made ? summed(*made, *next) : std::move(next);
+    if (!made) return std::nullopt;
+  }
+  return made;
+}
+
+TermId Arithmetic::sum(std::vector<Scaled> addends, DataType type) {
+  std::vector<Scaled> flat;
+  for (const Scaled& one : addends) {
+    const TermId bare = views_.unexpanded(one.term);
+    const Term& term = terms_[bare];
+    if (term.kind == Term::Kind::kSum && term.arguments.size() <= kMostAddends) {
+      for (size_t i = 0; i < term.arguments.size(); ++i)
+        flat.push_back({one.factor * term.numbers[i], term.arguments[i]});
+    } else {
+      flat.push_back({one.factor, bare});
+    }
+  }
+  std::ranges::stable_sort(flat, {}, &Scaled::term);
+  std::vector<Scaled> merged, constants;
+  for (const Scaled& one : flat) {
+    std::vector<Scaled>& to = constants_.is_constant(one.term) || is_one(one.term) ? constants : merged;
+    if (!to.empty() && to.back().term == one.term) {
+      to.back().factor += one.factor;
+    } else {
+      to.push_back(one);
+    }
+  }
+  std::erase_if(constants, [&](const Scaled& one) { return is_one(one.term) && one.factor == 0; });
+  // Constants become one, of the number 1 or of a tensor.
+  const bool is_plain = constants.size() == 1 && (is_one(constants[0].term) || constants[0].factor == 1);
+  if (!constants.empty() && !is_plain) {
+    if (auto numbers = added(constants)) {
+      TermId made = views_.unexpanded(constant(std::move(*numbers), type));
+      constants = {split(made)};
+    }
+  }
+  merged.insert(merged.end(), constants.begin(), constants.end());
+  if (merged.empty()) merged.push_back({0, constants_.one(type)});
+  std::ranges::stable_sort(merged, {}, &Scaled::term);
+  for (Scaled& one : merged) one.factor = constants_.number(one.factor, type);
+  if (merged.size() == 1 && merged[0].factor == 1) return merged[0].term;
+  Term term;
+  term.kind = Term::Kind::kSum;
+  term.dtype = type;
+  term.shape = ops::Shape{};
+  for (const Scaled& one : merged) {
+    term.arguments.push_back(one.term);
+    term.numbers.push_back(one.factor);
+    const auto& shape = terms_[one.term].shape;
+    term.shape = term.shape && shape ? broadcast_shapes(*term.shape, *shape) : std::nullopt;
+  }
+  return terms_.add(std::move(term));
+}
+
+// Takes a factor apart: numbers to `number`, the rest to `factors`.
+void Arithmetic::add_factor(Power factor, double& number, std::vector<Power>& factors, DataType type) {
+  const double exponent = factor.exponent;
+  const TermId bare = views_.unexpanded(factor.term);
+  const Term& term = terms_[bare];
+  const auto take_number = [&](double value) {  // false where its power is no real number
+    const double raised = std::pow(value, exponent);
+    if (!std::isfinite(raised) || raised == 0 || value == 0 || (value < 0 && !is_integer(exponent))) return false;
+    number *= raised;
+    return true;
+  };
+  if (is_one(bare)) return;
+  if (term.kind == Term::Kind::kSum) {
+    const std::vector<TermId> arguments = term.arguments;
+    const std::vector<double> numbers = term.numbers;
+    if (arguments.size() == 1) {
+      if (take_number(numbers[0])) {
+        add_factor({arguments[0], exponent}, number, factors, type);
+        return;
+      }
+    } else if (const double lead = numbers[0]; lead != 1 && take_number(lead)) {
+      std::vector<Scaled> rest;
+      for (size_t i = 0; i < arguments.size(); ++i) rest.push_back({i == 0 ? 1 : numbers[i] / lead, arguments[i]});
+      factors.push_back({sum(std::move(rest), type), exponent});
+      return;
+    }
+    factors.push_back({bare, exponent});
+    return;
+  }
+  if (term.kind == Term::Kind::kProduct) {
+    const bool inner_integers = std::ranges::all_of(term.numbers, is_integer);
+    const bool may = exponent == 1 || exponent == -1 || (is_integer(exponent) && inner_integers);
+    if (may) {
+      for (size_t i = 0; i < term.arguments.size(); ++i)
+        factors.push_back({term.arguments[i], term.numbers[i] * exponent});
+      return;
+    }
+  }
+  factors.push_back({bare, exponent});
+}
+
+// A convolution or a product with a constant weight, of which each channel is multiplied by a number: the weight is.
+std::optional<TermId> Arithmetic::with_scaled_weight(TermId of, TermId scale, DataType type) {
+  Term term = terms_[of];
+  if ((!term.is("Conv") && !term.is("MatMul")) || !constants_.is_constant(term.arguments[1])) return std::nullopt;
+  const auto dims = constant_dims(terms_[scale].shape), weight = constant_dims(terms_[term.arguments[1]].shape);
+  if (!dims || !weight) return std::nullopt;
+  std::vector<int64_t> along = *dims;
+  if (term.is("Conv")) {
+    if (dims->size() != weight->size() - 1 || dims->front() != weight->front()) return std::nullopt;
+    if (std::any_of(dims->begin() + 1, dims->end(), [](int64_t d) { return d != 1; })) return std::nullopt;
+    along.push_back(1);
+  } else if (dims->size() != 1 || weight->size() != 2 || dims->front() != weight->back()) {
+    return std::nullopt;
+  }
+  const TermId by_row = views_.reshape(scale, ops::Shape(along.begin(), along.end()));
+  const std::array both{Power{term.arguments[1], 1}, Power{by_row, 1}};
+  auto numbers = combined(both, 1);
+  if (!numbers || numbers->dims != *weight) return std::nullopt;
+  term.arguments[1] = constants_.computed(type, std::move(*numbers));
+  return terms_.add(std::move(term));
+}
+
+TermId Arithmetic::product(std::vector<Power> given, DataType type, double number) {
+  std::vector<Power> flat;
+  for (const Power& one : given) add_factor(one, number, flat, type);
+  std::ranges::stable_sort(flat, [](const Power& a, const Power& b) {
+    return a.term != b.term ? a.term < b.term : a.exponent < b.exponent;
+  });
+  std::vector<Power> factors, constants;
+  for (const Power& one : flat) {
+    std::vector<Power>& to = constants_.is_constant(one.term) ? constants : factors;
+    const bool may_merge = !to.empty() && to.back().term == one.term && is_integer(one.exponent) &&
+                           is_integer(to.back().exponent) && (one.exponent > 0) == (to.back().exponent > 0);
+    if (may_merge) {
+      to.back().exponent += one.exponent;
+    } else {
+      to.push_back(one);
+    }
+  }
+  if (number == 0) {  // 0 times infinity is no 0
+    factors.insert(factors.end(), constants.begin(), constants.end());
+    constants.clear();
+  }
+  std::optional<TermId> tensor;
+  const bool is_plain = constants.size() == 1 && constants[0].exponent == 1 && number == 1;
+  if (is_plain) {
+    tensor = constants[0].term;
+  } else if (!constants.empty()) {
+    if (auto numbers = combined(constants, number)) {
+      number = 1;
+      const TermId made = views_.unexpanded(constant(std::move(*numbers), type));
+      const Scaled parts = split(made);
+      if (is_one(parts.term)) {
+        number = parts.factor;
+      } else {
+        tensor = made;
+      }
+    } else {
+      factors.insert(factors.end(), constants.begin(), constants.end());
+    }
+  }
+  if (tensor && factors.size() == 1 && factors[0].exponent == 1)
+    if (const auto weighted = with_scaled_weight(factors[0].term, *tensor, type))
+      return scaled({number, *weighted}, type);
+  // Each addend of a sum is multiplied.
+  if (tensor && factors.size() == 1 && factors[0].exponent == 1) {
+    const Term sum_of = terms_[factors[0].term];
+    if (sum_of.kind == Term::Kind::kSum && sum_of.arguments.size() <= kMostAddends) {
+      std::vector<Scaled> addends;
+      for (size_t i = 0; i < sum_of.arguments.size(); ++i)
+        addends.push_back({number, product({{*tensor, 1}, {sum_of.arguments[i], 1}}, type, sum_of.numbers[i])});
+      return sum(std::move(addends), type);
+    }
+  }
+  if (tensor) factors.push_back({*tensor, 1});
+  if (factors.empty()) return scaled({number, constants_.one(type)}, type);
+  if (factors.size() == 1 && factors[0].exponent == 1) return scaled({number, factors[0].term}, type);
+  std::ranges::stable_sort(factors, [](const Power& a, const Power& b) {
+    return a.term != b.term ? a.term < b.term : a.exponent < b.exponent;
+  });
+  Term term;
+  term.kind = Term::Kind::kProduct;
+  term.dtype = type;
+  term.shape = ops::Shape{};
+  for (const Power& one : factors) {
+    term.arguments.push_back(one.term);
+    term.numbers.push_back(one.exponent);
+    const auto& shape = terms_[one.term].shape;
+    term.shape = term.shape && shape ? broadcast_shapes(*term.shape, *shape) : std::nullopt;
+  }
+  return scaled({number, terms_.add(std::move(term))}, type);
+}
+
+}  // namespace thaw::proving

@@ -1,0 +1,281 @@
+#include "thaw/prove/constants.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "thaw/ir/data/floats.h"
+#include "thaw/ir/graph/key_parts.h"
+
+namespace thaw::proving {
+
+using ir::append_list, ir::append_raw, ir::append_text;
+using ir::DataType, ir::Tensor;
+
+namespace {
+
+constexpr int kScalarRoundings = 4;      // that a number may differ by where it was computed
+constexpr size_t kMostCandidates = 256;  // of constants of one shape that are compared
+
+std::string bucket_of(DataType type, const std::vector<int64_t>& dims) {
+  std::string key;
+  append_raw(key, type);
+  append_list(key, dims);
+  return key;
+}
+
+std::vector<double> doubles_of(const Tensor& tensor) {
+  const auto bytes = tensor.bytes();
+  std::vector<double> values(static_cast<size_t>(tensor.num_elements()));
+  if (tensor.data_type == DataType::kDouble) {
+    if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  } else {
+    ir::to_doubles(tensor.data_type, bytes.data(), values);
+  }
+  return values;
+}
+
+// The number that all elements are; nullopt where they differ, or it is none.
+std::optional<double> uniform_number(const Tensor& tensor) {
+  const auto bytes = tensor.bytes();
+  const size_t width = static_cast<size_t>(ir::bits_of(tensor.data_type)) / 8;
+  if (bytes.empty() || bytes.size() % width != 0) return std::nullopt;
+  // Each element equals the next one.
+  if (bytes.size() > width && std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) != 0)
+    return std::nullopt;
+  Tensor first = Tensor::view({}, tensor.data_type, {}, bytes.first(width), nullptr);
+  const double value = doubles_of(first).front();
+  if (!std::isfinite(value)) return std::nullopt;
+  return value + 0.0;  // -0 is 0
+}
+
+}  // namespace
+
+bool is_real(DataType type) {
+  return type == DataType::kFloat || type == DataType::kDouble || type == DataType::kFloat16 ||
+         type == DataType::kBfloat16;
+}
+
+double rounding_of(DataType type) {
+  switch (type) {
+    case DataType::kFloat16:
+      return 0x1p-11;
+    case DataType::kBfloat16:
+      return 0x1p-8;
+    case DataType::kDouble:
+      return 0x1p-53;
+    default:
+      return 0x1p-24;
+  }
+}
+
+void Constants::note_rounded(double steps) {
+  ++rounded_;
+  most_steps_ = std::max(most_steps_, steps);
+}
+
+TermId Constants::one(DataType type) { return terms_.apply("One", {}, type, ops::Shape{}); }
+
+double Constants::number(double value, DataType type, bool is_read) {
+  Scalars& known = scalars_[type];
+  value += 0.0;
+  if (!std::isfinite(value) || known.read.contains(value) || known.computed.contains(value)) return value;
+  const double reach = kScalarRoundings * rounding_of(type) * std::fabs(value);
+  const auto near = [&](const std::set<double>& numbers) -> std::optional<double> {
+    std::optional<double> best;
+    for (auto at = numbers.lower_bound(value - reach); at != numbers.end() && *at <= value + reach; ++at)
+      if (!best || std::fabs(*at - value) < std::fabs(*best - value)) best = *at;
+    return best;
+  };
+  std::optional<double> found = near(known.computed);
+  if (!found && !is_read) found = near(known.read);
+  if (found) {
+    note_rounded(std::fabs(*found - value) / (2 * rounding_of(type) * std::fabs(value)));
+    return *found;
+  }
+  (is_read ? known.read : known.computed).insert(value);
+  return value;
+}
+
+TermId Constants::sizes(DataType type, std::vector<int64_t> dims, std::vector<dim::Dim> elements) {
+  Term term;
+  term.kind = Term::Kind::kSizes;
+  term.dtype = type;
+  term.shape = ops::Shape(dims.begin(), dims.end());
+  term.ints = std::move(dims);
+  term.dims = std::move(elements);
+  return terms_.add(std::move(term));
+}
+
+TermId Constants::read(const Tensor& tensor) {
+  if (tensor.data_type == DataType::kString) {
+    Term term;
+    term.kind = Term::Kind::kConstant;
+    term.dtype = tensor.data_type;
+    term.ints = tensor.dims;
+    term.shape = ops::Shape(tensor.dims.begin(), tensor.dims.end());
+    for (const std::string& text : tensor.to_strings()) append_text(term.settings, text);
+    return terms_.add(std::move(term));
+  }
+  if (is_real(tensor.data_type)) {
+    if (const auto value = uniform_number(tensor)) {
+      Term sum;
+      sum.kind = Term::Kind::kSum;
+      sum.dtype = tensor.data_type;
+      sum.arguments = {one(tensor.data_type)};
+      sum.numbers = {number(*value, tensor.data_type, true)};
+      sum.shape = ops::Shape{};
+      const TermId scalar = sum.numbers[0] == 1 ? sum.arguments[0] : terms_.add(std::move(sum));
+      if (tensor.dims.empty()) return scalar;
+      Term expanded;
+      expanded.op = "Expand";
+      expanded.dtype = tensor.data_type;
+      expanded.arguments = {scalar};
+      expanded.shape = ops::Shape(tensor.dims.begin(), tensor.dims.end());
+      expanded.dims = *expanded.shape;
+      return terms_.add(std::move(expanded));
+    }
+  }
+  return exact(tensor);
+}
+
+TermId Constants::exact(Tensor tensor) {
+  Term term;
+  term.kind = Term::Kind::kConstant;
+  term.dtype = tensor.data_type;
+  term.ints = tensor.dims;
+  term.shape = ops::Shape(tensor.dims.begin(), tensor.dims.end());
+  const auto bytes = tensor.bytes();
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  append_raw(term.settings, hash.high64);
+  append_raw(term.settings, hash.low64);
+  append_raw(term.settings, bytes.size());
+  const DataType type = tensor.data_type;
+  const std::vector<int64_t> dims = tensor.dims;
+  Held& held = held_[bucket_of(type, dims)];
+  if (is_real(type) && !held.computed.empty() && !terms_.find(term)) {
+    const Numbers wanted{dims, doubles_of(tensor), {}, 0};
+    if (const auto near = nearest(bucket_of(type, dims), type, wanted, true)) return *near;
+  }
+  term.tensor = std::make_shared<const Tensor>(std::move(tensor));
+  const std::shared_ptr<const Tensor> read = term.tensor;
+  const TermId id = terms_.add(std::move(term));
+  if (!terms_.was_there()) {
+    held.read.push_back(id);
+    return id;
+  }
+  const auto before = terms_[id].tensor->bytes();
+  if (before.data() == bytes.data() || std::equal(before.begin(), before.end(), bytes.begin(), bytes.end())) return id;
+  Term other = terms_[id];  // two tensors of one hash
+  other.tensor = read;
+  return terms_.add_unique(std::move(other));
+}
+
+std::optional<TermId> Constants::nearest(const std::string& bucket, DataType type, const Numbers& wanted,
+                                         bool is_read) {
+  const auto found = held_.find(bucket);
+  if (found == held_.end()) return std::nullopt;
+  size_t tried = 0;
+  double farthest = 0;
+  const auto agree = [&](const Numbers& other) {
+    // One rounding more each: they were written down in the type.
+    const double rounding = rounding_of(type), reach = rounding * (other.roundings + wanted.roundings + 2);
+    for (size_t i = 0; i < other.values.size(); ++i) {
+      const double a = wanted.values[i], b = other.values[i];
+      if (a == b) continue;
+      double size = std::max(std::fabs(a), std::fabs(b));
+      if (!wanted.magnitude.empty()) size = std::max(size, wanted.magnitude[i]);
+      if (!other.magnitude.empty()) size = std::max(size, other.magnitude[i]);
+      if (!(std::fabs(a - b) <= reach * size)) return false;
+      farthest = std::max(farthest, std::fabs(a - b) / (2 * rounding * size));
+    }
+    return true;
+  };
+  const auto try_one = [&](TermId id) {
+    if (++tried > kMostCandidates) return false;
+    farthest = 0;
+    const Term& term = terms_[id];
+    if (term.tensor) {  // the first few tell most apart
+      const size_t width = static_cast<size_t>(ir::bits_of(type)) / 8;
+      const auto bytes = term.tensor->bytes();
+      const size_t few = std::min<size_t>(4, bytes.size() / width);
+      const auto first = Tensor::view({}, type, {static_cast<int64_t>(few)}, bytes.first(few * width), nullptr);
+      if (!agree({{}, doubles_of(first), {}, 0})) return false;
+    }
+    const auto other = numbers(id);
+    if (!other || other->values.size() != wanted.values.size() || !agree(*other)) return false;
+    if (farthest > 0) note_rounded(farthest);
+    return true;
+  };
+  for (const TermId id : found->second.computed)
+    if (try_one(id)) return id;
+  if (is_read) return std::nullopt;
+  for (const TermId id : found->second.read)
+    if (try_one(id)) return id;
+  return std::nullopt;
+}
+
+TermId Constants::computed(DataType type, Numbers numbers) {
+  const std::string bucket = bucket_of(type, numbers.dims);
+  if (const auto near = nearest(bucket, type, numbers, false)) return *near;
+  Term term;
+  term.kind = Term::Kind::kConstant;
+  term.dtype = type;
+  term.ints = numbers.dims;
+  term.shape = ops::Shape(numbers.dims.begin(), numbers.dims.end());
+  auto data = std::make_shared<Computed>();
+  data->values = std::move(numbers.values);
+  data->magnitude = std::move(numbers.magnitude);
+  data->roundings = numbers.roundings;
+  term.computed = std::move(data);
+  const TermId id = terms_.add_unique(std::move(term));
+  held_[bucket].computed.push_back(id);
+  return id;
+}
+
+std::optional<Numbers> Constants::numbers(TermId id) const {
+  const Term& term = terms_[id];
+  if (term.kind != Term::Kind::kConstant || !is_real(term.dtype)) return std::nullopt;
+  if (term.computed)
+    return Numbers{term.ints, term.computed->values, term.computed->magnitude, term.computed->roundings};
+  if (!term.tensor || term.tensor->num_elements() > kMostElements) return std::nullopt;
+  Numbers numbers{term.ints, doubles_of(*term.tensor), {}, 0};
+  if (!std::ranges::all_of(numbers.values, [](double v) { return std::isfinite(v); })) return std::nullopt;
+  return numbers;
+}
+
+std::optional<TermId> Constants::moved(TermId id, std::vector<int64_t> dims,
+                                       const std::function<std::vector<int64_t>()>& source) {
+  const Term& term = terms_[id];
+  if (term.kind != Term::Kind::kConstant) return std::nullopt;
+  int64_t count = 1;
+  for (const int64_t d : dims) {
+    if (d < 0 || (d > 0 && count > kMostElements / d)) return std::nullopt;
+    count *= d;
+  }
+  if (term.computed) {
+    Numbers made{std::move(dims), {}, {}, term.computed->roundings};
+    for (const int64_t at : source()) {
+      made.values.push_back(term.computed->values[static_cast<size_t>(at)]);
+      if (!term.computed->magnitude.empty())
+        made.magnitude.push_back(term.computed->magnitude[static_cast<size_t>(at)]);
+    }
+    return computed(term.dtype, std::move(made));
+  }
+  const size_t bits = static_cast<size_t>(ir::bits_of(term.dtype));
+  if (!term.tensor || bits < 8 || bits % 8 != 0) return std::nullopt;
+  const size_t width = bits / 8;
+  const auto bytes = term.tensor->bytes();
+  std::vector<std::byte> made(static_cast<size_t>(count) * width);
+  size_t at = 0;
+  for (const int64_t from : source()) {
+    std::memcpy(made.data() + at, bytes.data() + static_cast<size_t>(from) * width, width);
+    at += width;
+  }
+  return read(Tensor::from_bytes({}, term.dtype, std::move(dims), std::move(made)));
+}
+
+}  // namespace thaw::proving

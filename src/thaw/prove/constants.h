@@ -1,0 +1,80 @@
+// Constants as terms: those that models hold, by their bytes, and those that follow from them, in float64.
+//
+// A model may hold what another one computes: a batch normalization that went into a weight. A number that was computed
+// here is the same as one that is near it: within as many roundings as the computation has steps, of the size of what was
+// added up. Two numbers that were read are the same where their bytes are.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "thaw/prove/term.h"
+
+namespace thaw::proving {
+
+// Numbers of a constant in float64.
+struct Numbers {
+  std::vector<int64_t> dims;
+  std::vector<double> values, magnitude;
+  int roundings = 0;
+};
+
+class Constants {
+ public:
+  explicit Constants(Terms& terms) : terms_(terms) {}
+
+  // A tensor of a model. One whose floats are all the same number is that number, expanded.
+  TermId read(const ir::Tensor& tensor);
+  // Integers and truth values that are expressions of the sizes; a row-major element for each of `dims`.
+  TermId sizes(ir::DataType type, std::vector<int64_t> dims, std::vector<dim::Dim> elements);
+  TermId computed(ir::DataType type, Numbers numbers);
+
+  // The scalar 1, of which sums count so many.
+  TermId one(ir::DataType type);
+  // The number that is taken for `value`: itself, or one that was there before and is as good as equal.
+  double number(double value, ir::DataType type, bool is_read = false);
+
+  // Of floating-point constants of at most kMostElements elements; nullopt for all else.
+  std::optional<Numbers> numbers(TermId id) const;
+  // Elements of a constant in other places: element i of the result is element source[i]. nullopt where it is no constant.
+  std::optional<TermId> moved(TermId id, std::vector<int64_t> dims,
+                              const std::function<std::vector<int64_t>()>& source);
+  bool is_constant(TermId id) const { return terms_[id].kind == Term::Kind::kConstant; }
+
+  // How many were taken for others that they do not equal, and by how many steps of their type the farthest.
+  size_t num_rounded() const { return rounded_; }
+  double most_steps() const { return most_steps_; }
+
+  static constexpr int64_t kMostElements = int64_t{1} << 24;
+
+ private:
+  TermId exact(ir::Tensor tensor);
+  std::optional<TermId> nearest(const std::string& bucket, ir::DataType type, const Numbers& wanted, bool is_read);
+  void note_rounded(double steps);
+
+  struct Held {
+    std::vector<TermId> read, computed;
+  };
+  struct Scalars {
+    std::set<double> read, computed;
+  };
+
+  Terms& terms_;
+  std::map<std::string, Held> held_;  // by type and dims
+  std::map<ir::DataType, Scalars> scalars_;
+  size_t rounded_ = 0;
+  double most_steps_ = 0;
+};
+
+// Half the distance of 1 to the next number of the type.
+double rounding_of(ir::DataType type);
+bool is_real(ir::DataType type);  // floating-point of 16 bits and more
+
+}  // namespace thaw::proving

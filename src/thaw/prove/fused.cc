@@ -1,0 +1,243 @@
+// Fused operators by what they are defined to be: those of com.microsoft by ONNX Runtime's documentation, those of ai.onnx by
+// the specification.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include "thaw/ops/rule/registry.h"
+#include "thaw/prove/laws.h"
+
+namespace thaw::proving {
+
+using ir::DataType;
+using ops::Shape;
+
+namespace {
+
+using Results = std::vector<TermId>;
+
+class Definitions {
+ public:
+  Definitions(Algebra& algebra, const NodeToRead& read) : algebra_(algebra), terms_(algebra.terms), read_(read) {}
+
+  // x Φ(x), Φ of the normal distribution, or what is near it.
+  Results gelu(bool by_tanh) {
+    return each([&](TermId x) { return gelu_of(x, by_tanh); });
+  }
+  Results bias_gelu(bool by_tanh) {
+    if (!is_all_real(2)) return {};
+    return each_of({read_.operands[0], read_.operands[1]},
+                   [&](const std::vector<TermId>& o) { return gelu_of(algebra_.arithmetic.add(o[0], o[1]), by_tanh); });
+  }
+  // FastGelu may have a bias.
+  Results fast_gelu() { return read_.has(1) ? bias_gelu(true) : gelu(true); }
+
+  Results sigmoid_times(double alpha) {
+    return each([&](TermId x) {
+      return algebra_.arithmetic.multiply(x, of_each("Sigmoid", algebra_.arithmetic.times(alpha, x)));
+    });
+  }
+
+  Results layer_norm(DataType type) {
+    const TermId x = read_.operands[0];
+    if (read_.wants(1) || read_.wants(2) || !is_floating(x, type)) return {};
+    const auto axes = last_axes(x, read_.integer("axis", -1));
+    if (!axes) return {};
+    return normed(x, *axes, read_.operands[1], read_.has(2) ? read_.operands[2] : kNoTerm, read_.real("epsilon", 1e-5F),
+                  true);
+  }
+
+  Results rms_norm() {
+    const TermId x = read_.operands[0];
+    if (read_.wants(1) || read_.wants(2) || !is_floating(x, terms_[x].dtype)) return {};
+    const auto axes = last_axes(x, read_.integer("axis", -1));
+    if (!axes) return {};
+    return normed(x, *axes, read_.operands[1], kNoTerm, read_.real("epsilon", 1e-5F), false);
+  }
+
+  // The sum is a result too.
+  Results skip_norm(bool is_centred) {
+    const TermId x = read_.operands[0], skip = read_.operands[1];
+    const size_t bias_at = is_centred ? 4 : 3;
+    if (read_.wants(1) || read_.wants(2) || !is_floating(x, terms_[x].dtype) || !is_known(terms_[skip].shape))
+      return {};
+    if (!is_same(*terms_[x].shape, *terms_[skip].shape)) return {};
+    std::vector<TermId> operands{x, skip};
+    if (read_.has(bias_at)) operands.push_back(read_.operands[bias_at]);
+    const Results sum = each_of(operands, [&](const std::vector<TermId>& o) {
+      std::vector<Scaled> addends;
+      for (const TermId one : o) addends.push_back({1, one});
+      return algebra_.arithmetic.sum(addends, terms_[x].dtype);
+    });
+    if (sum.empty()) return {};
+    const auto axes = last_axes(sum[0], -1);
+    if (!axes) return {};
+    Results made = normed(sum[0], *axes, read_.operands[2], is_centred && read_.has(3) ? read_.operands[3] : kNoTerm,
+                          read_.real("epsilon", 1e-12F), is_centred);
+    if (made.empty()) return {};
+    return {made[0], kNoTerm, kNoTerm, sum[0]};
+  }
+
+  // Each channel of each sample by itself.
+  Results instance_norm() {
+    const TermId x = read_.operands[0];
+    if (!is_floating(x, terms_[x].dtype) || terms_[x].shape->size() < 3) return {};
+    std::vector<int64_t> axes(terms_[x].shape->size() - 2);
+    std::iota(axes.begin(), axes.end(), 2);
+    std::array<TermId, 2> parameters{};
+    for (size_t i = 0; i < 2; ++i) {
+      const TermId one = read_.operands[i + 1];
+      if (!is_known(terms_[one].shape) || terms_[one].shape->size() != 1) return {};
+      Shape shape(terms_[x].shape->size() - 1, dim::Dim(1));
+      shape[0] = terms_[one].shape->front();
+      parameters[i] = algebra_.views.reshape(one, shape);
+    }
+    return normed(x, axes, parameters[0], parameters[1], read_.real("epsilon", 1e-5F), true);
+  }
+
+  Results fused_matmul() {
+    if (!is_all_real(2) || read_.integer("transBatchA", 0) != 0 || read_.integer("transBatchB", 0) != 0) return {};
+    std::array<TermId, 2> sides{};
+    for (size_t i = 0; i < 2; ++i) {
+      TermId side = read_.operands[i];
+      const size_t rank = terms_[side].shape->size();
+      if (rank < 2) return {};
+      if (read_.integer(i == 0 ? "transA" : "transB", 0) != 0) {
+        std::vector<int64_t> order(rank);
+        std::iota(order.begin(), order.end(), 0);
+        std::swap(order[rank - 1], order[rank - 2]);
+        side = algebra_.views.transpose(side, order);
+      }
+      sides[i] = side;
+    }
+    const TermId made = algebra_.matmul(sides[0], sides[1]);
+    if (!is_known(terms_[made].shape)) return {};
+    const Shape shape = *terms_[made].shape;
+    return {algebra_.views.conform(algebra_.arithmetic.times(read_.real("alpha", 1), made), shape)};
+  }
+
+ private:
+  bool is_floating(TermId x, DataType type) const {
+    return is_real(terms_[x].dtype) && terms_[x].dtype == type && is_known(terms_[x].shape) &&
+           !terms_[x].shape->empty();
+  }
+  bool is_all_real(size_t count) const {
+    for (size_t i = 0; i < count; ++i)
+      if (!read_.has(i) || !is_floating(read_.operands[i], terms_[read_.operands[0]].dtype)) return false;
+    return true;
+  }
+
+  Results each_of(std::vector<TermId> operands, const Algebra::Write& write) {
+    for (const TermId id : operands)
+      if (terms_[id].dtype != terms_[operands[0]].dtype) return {};
+    const auto made = algebra_.elementwise(std::move(operands), write);
+    if (!made) return {};
+    return {*made};
+  }
+  template <typename F>
+  Results each(F f) {
+    if (!is_real(terms_[read_.operands[0]].dtype)) return {};
+    return each_of({read_.operands[0]}, [&](const std::vector<TermId>& o) { return f(o[0]); });
+  }
+
+  // An operator of ai.onnx as a node of it is read.
+  TermId of_each(const std::string& op, TermId x) {
+    const auto write = [&](const std::vector<TermId>& o) {
+      return terms_.apply("node " + op, {o[0]}, terms_[o[0]].dtype, terms_[o[0]].shape, settings_of_plain(op));
+    };
+    return algebra_.elementwise({x}, write).value_or(write({x}));
+  }
+
+  TermId gelu_of(TermId x, bool by_tanh) {
+    auto& real = algebra_.arithmetic;
+    TermId inner = kNoTerm;
+    if (by_tanh) {
+      const double root = std::sqrt(2 / M_PI);
+      inner = of_each("Tanh", real.sum({{root, x}, {root * 0.044715, real.power(x, 3)}}, terms_[x].dtype));
+    } else {
+      inner = of_each("Erf", real.times(std::sqrt(0.5), x));
+    }
+    return real.product({{x, 1}, {real.plus(inner, 1), 1}}, terms_[x].dtype, 0.5);
+  }
+
+  std::optional<std::vector<int64_t>> last_axes(TermId x, int64_t first) const {
+    const auto rank = static_cast<int64_t>(terms_[x].shape->size());
+    if (first < -rank || first >= rank) return std::nullopt;
+    std::vector<int64_t> axes;
+    for (int64_t axis = first < 0 ? first + rank : first; axis < rank; ++axis) axes.push_back(axis);
+    return axes;
+  }
+
+  // (x - mean) / sqrt(variance + epsilon) * scale + bias; without what is centred, the root of the mean square.
+  Results normed(TermId x, const std::vector<int64_t>& axes, TermId scale, TermId bias, double epsilon,
+                 bool is_centred) {
+    auto& real = algebra_.arithmetic;
+    const DataType type = terms_[x].dtype;
+    const Shape shape = *terms_[x].shape;
+    for (const TermId one : {scale, bias})
+      if (one != kNoTerm && (terms_[one].dtype != type || !is_known(terms_[one].shape))) return {};
+    TermId centred = x;
+    if (is_centred) {
+      const Results apart = each_of({x, algebra_.mean(x, axes)}, [&](const std::vector<TermId>& o) {
+        return real.sum({{1, o[0]}, {-1, o[1]}}, type);
+      });
+      if (apart.empty()) return {};
+      centred = apart[0];
+    }
+    const TermId squares = algebra_.views.conform(real.power(centred, 2), shape);
+    std::vector<TermId> operands{centred, algebra_.mean(squares, axes), scale};
+    if (bias != kNoTerm) operands.push_back(bias);
+    return each_of(operands, [&](const std::vector<TermId>& o) {
+      const TermId made = real.product({{o[0], 1}, {real.plus(o[1], epsilon), -0.5}, {o[2], 1}}, type);
+      return o.size() > 3 ? real.add(made, o[3]) : made;
+    });
+  }
+
+  Algebra& algebra_;
+  Terms& terms_;
+  const NodeToRead& read_;
+};
+
+using Definition = Results (*)(Definitions&, const NodeToRead&);
+const std::unordered_map<std::string_view, Definition>& onnx_definitions() {
+  static const std::unordered_map<std::string_view, Definition> all = {
+      {"Gelu", [](Definitions& d,
+                  const NodeToRead& n) { return d.gelu(n.node.attribute_string("approximate", "none") == "tanh"); }},
+      {"Swish", [](Definitions& d, const NodeToRead& n) { return d.sigmoid_times(n.real("alpha", 1)); }},
+      {"LayerNormalization", [](Definitions& d, const NodeToRead& n) { return d.layer_norm(n.results[0].dtype); }},
+      {"RMSNormalization", [](Definitions& d, const NodeToRead&) { return d.rms_norm(); }},
+      {"SimplifiedLayerNormalization", [](Definitions& d, const NodeToRead&) { return d.rms_norm(); }},
+      {"InstanceNormalization", [](Definitions& d, const NodeToRead&) { return d.instance_norm(); }},
+  };
+  return all;
+}
+
+const std::unordered_map<std::string_view, Definition>& microsoft_definitions() {
+  static const std::unordered_map<std::string_view, Definition> all = {
+      {"Gelu", [](Definitions& d, const NodeToRead&) { return d.gelu(false); }},
+      {"FastGelu", [](Definitions& d, const NodeToRead&) { return d.fast_gelu(); }},
+      {"BiasGelu", [](Definitions& d, const NodeToRead&) { return d.bias_gelu(false); }},
+      {"QuickGelu", [](Definitions& d, const NodeToRead& n) { return d.sigmoid_times(n.real("alpha", 1.702F)); }},
+      {"SkipLayerNormalization", [](Definitions& d, const NodeToRead&) { return d.skip_norm(true); }},
+      {"SkipSimplifiedLayerNormalization", [](Definitions& d, const NodeToRead&) { return d.skip_norm(false); }},
+      {"SimplifiedLayerNormalization", [](Definitions& d, const NodeToRead&) { return d.rms_norm(); }},
+      {"FusedMatMul", [](Definitions& d, const NodeToRead&) { return d.fused_matmul(); }},
+  };
+  return all;
+}
+
+}  // namespace
+
+std::vector<TermId> by_definition(Algebra& algebra, const NodeToRead& read) {
+  const bool is_microsoft = read.node.domain() == ops::kMicrosoft;
+  if ((!read.node.domain().empty() && !is_microsoft) || !read.has_plain_flags()) return {};
+  const auto& all = is_microsoft ? microsoft_definitions() : onnx_definitions();
+  const auto found = all.find(read.node.op_type());
+  if (found == all.end()) return {};
+  Definitions definitions(algebra, read);
+  return found->second(definitions, read);
+}
+
+}  // namespace thaw::proving

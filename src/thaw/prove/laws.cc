@@ -1,0 +1,647 @@
+#include "thaw/prove/laws.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <unordered_map>
+
+#include "thaw/dim/expr/scope.h"
+#include "thaw/ir/data/floats.h"
+
+namespace thaw::proving {
+
+using dim::Dim;
+using ir::DataType;
+using ops::Fact, ops::Shape;
+
+std::optional<std::vector<int64_t>> integers_of(const Terms& terms, TermId id) {
+  if (id == kNoTerm || terms[id].kind != Term::Kind::kSizes) return std::nullopt;
+  std::vector<int64_t> values;
+  for (const Dim d : terms[id].dims) {
+    if (!d.is_constant()) return std::nullopt;
+    values.push_back(*d.constant());
+  }
+  return values;
+}
+
+namespace {
+
+using Results = std::vector<TermId>;
+
+class Laws {
+ public:
+  Laws(Algebra& algebra, const NodeToRead& read) : algebra_(algebra), terms_(algebra.terms), read_(read) {}
+
+  Results unchanged() { return {read_.operands[0]}; }
+
+  // Before opset 7 an attribute says whether it trains, afterwards an operand.
+  Results dropout() {
+    if (read_.opset < 7 || read_.wants(1)) return {};
+    if (read_.has(2)) {
+      const auto training = integers_of(terms_, read_.operands[2]);
+      if (!training || training->size() != 1 || training->front() != 0) return {};
+    }
+    return unchanged();
+  }
+
+  Results cast() {
+    TermId x = read_.operands[0];
+    const auto to = static_cast<DataType>(read_.integer("to", 0));
+    if (terms_[x].dtype == DataType::kUndefined || read_.node.attribute("round_mode")) return {};
+    // A type that holds all numbers of the one before changes none.
+    while (to != DataType::kString && terms_[x].is("Cast") &&
+           keeps_numbers(terms_[terms_[x].arguments[0]].dtype, terms_[x].dtype))
+      x = terms_[x].arguments[0];
+    const Term& of = terms_[x];
+    if (of.dtype == to) return {x};
+    if (const auto numbers = cast_constant(x, to)) return {*numbers};
+    std::string settings;
+    // Whether numbers that are too large become the largest or infinite matters for 8 bits and fewer.
+    if (ir::is_floating(to) && !is_real(to)) settings = read_.integer("saturate", 1) != 0 ? "saturate" : "infinite";
+    const auto write = [&](const std::vector<TermId>& o) {
+      return terms_.apply("Cast", {o[0]}, to, terms_[o[0]].shape, settings);
+    };
+    return {algebra_.elementwise({x}, write).value_or(write({x}))};
+  }
+
+  // Reshape, Flatten, Squeeze, Unsqueeze: the order of elements stays.
+  Results reshaped() {
+    const Shape* shape = known_shape(0);
+    if (!shape || read_.node.outputs().size() != 1) return {};
+    return {algebra_.views.reshape(read_.operands[0], *shape)};
+  }
+
+  Results transpose() {
+    const TermId x = read_.operands[0];
+    if (!is_known(terms_[x].shape)) return {};
+    const auto rank = static_cast<int64_t>(terms_[x].shape->size());
+    const auto given = read_.node.attribute_ints("perm");
+    std::vector<int64_t> order(given.begin(), given.end());
+    if (!read_.node.attribute("perm")) {
+      order.resize(static_cast<size_t>(rank));
+      std::iota(order.rbegin(), order.rend(), 0);
+    }
+    std::vector<int64_t> sorted = order;
+    std::ranges::sort(sorted);
+    for (int64_t i = 0; i < static_cast<int64_t>(sorted.size()); ++i)
+      if (sorted[static_cast<size_t>(i)] != i) return {};
+    if (static_cast<int64_t>(order.size()) != rank) return {};
+    return {algebra_.views.transpose(x, order)};
+  }
+
+  Results expand() {
+    const Shape* shape = known_shape(0);
+    if (!shape || !is_known(terms_[read_.operands[0]].shape)) return {};
+    return {algebra_.views.conform(read_.operands[0], *shape)};
+  }
+
+  Results constant_of_shape() {
+    const Shape* shape = known_shape(0);
+    if (!shape) return {};
+    const ir::Attribute* value = read_.node.attribute("value");
+    const auto* tensor = value ? value->as<std::shared_ptr<ir::Tensor>>() : nullptr;
+    if (value && (!tensor || !*tensor || (*tensor)->num_elements() != 1)) return {};
+    const float zero = 0;
+    ir::Tensor one = value ? **tensor : ir::Tensor::from_float({}, {}, std::span(&zero, 1));
+    if (!is_real(one.data_type)) return {};
+    one.dims.clear();
+    return {algebra_.views.expand(algebra_.constants.read(one), *shape)};
+  }
+
+  Results slice() {
+    const TermId x = read_.operands[0];
+    const Shape* shape = known_shape(0);
+    if (!shape || !is_known(terms_[x].shape) || read_.opset < 10) return {};
+    const Shape from = *terms_[x].shape;
+    const auto begins = dims_of(1);
+    if (!begins) return {};
+    std::vector<int64_t> axes(begins->size()), steps(begins->size(), 1);
+    std::iota(axes.begin(), axes.end(), 0);
+    if (read_.has(3)) {
+      const auto given = integers_of(terms_, read_.operands[3]);
+      if (!given) return {};
+      axes = *given;
+    }
+    if (read_.has(4)) {
+      const auto given = integers_of(terms_, read_.operands[4]);
+      if (!given) return {};
+      steps = *given;
+    }
+    if (axes.size() != begins->size() || steps.size() != begins->size()) return {};
+    std::vector<Cut> cuts;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const auto axis = position(axes[i], from.size());
+      if (!axis || steps[i] < 1 || std::ranges::count(cuts, *axis, &Cut::axis) > 0) return {};
+      const Dim size = from[static_cast<size_t>(*axis)];
+      Dim begin = (*begins)[i];
+      if (begin.is_constant() && *begin.constant() < 0) {
+        begin = size + begin;
+        if (!is_at_least_zero(begin)) begin = dim::max(begin, 0);
+      }
+      if (begin.is_unknown() || !is_at_least_zero(begin)) return {};
+      cuts.push_back({*axis, begin, (*shape)[static_cast<size_t>(*axis)], steps[i]});
+    }
+    return {algebra_.views.slice(x, cuts)};
+  }
+
+  Results split() {
+    const TermId x = read_.operands[0];
+    if (!is_known(terms_[x].shape)) return {};
+    const auto axis = position(read_.integer("axis", 0), terms_[x].shape->size());
+    if (!axis) return {};
+    Results results;
+    Dim begin = 0;
+    for (size_t i = 0; i < read_.results.size(); ++i) {
+      const Shape* shape = known_shape(i);
+      if (!shape) return {};
+      const Cut cut{*axis, begin, (*shape)[static_cast<size_t>(*axis)], 1};
+      results.push_back(algebra_.views.slice(x, std::span(&cut, 1)));
+      begin = begin + cut.length;
+      if (begin.is_unknown()) return {};
+    }
+    return results;
+  }
+
+  Results concat() {
+    std::vector<TermId> parts;
+    for (const TermId part : read_.operands) {
+      if (part == kNoTerm || !is_known(terms_[part].shape)) return {};
+      if (terms_[part].shape->size() != terms_[read_.operands[0]].shape->size()) return {};
+      parts.push_back(part);
+    }
+    if (read_.opset < 4 || parts.empty()) return {};
+    const auto axis = position(read_.integer("axis", 0), terms_[parts[0]].shape->size());
+    if (!axis) return {};
+    return {algebra_.views.concat(parts, *axis)};
+  }
+
+  // By one position, or positions that follow each other.
+  Results gather() {
+    const TermId x = read_.operands[0];
+    if (!is_known(terms_[x].shape)) return {};
+    const auto axis = position(read_.integer("axis", 0), terms_[x].shape->size());
+    if (!axis) return {};
+    const Shape from = *terms_[x].shape;
+    const auto at = integers_of(terms_, read_.operands[1]);
+    const Term& indices = terms_[read_.operands[1]];
+    const bool is_run = at && !at->empty() && indices.shape->size() <= 1 &&
+                        std::ranges::adjacent_find(*at, [](int64_t a, int64_t b) { return b != a + 1; }) == at->end();
+    if (is_run && (at->front() >= 0 || at->back() < 0)) {
+      const Dim size = from[static_cast<size_t>(*axis)];
+      const Cut cut{*axis, at->front() < 0 ? size + Dim(at->front()) : Dim(at->front()),
+                    Dim(static_cast<int64_t>(at->size())), 1};
+      if (cut.begin.is_unknown()) return {};
+      TermId made = algebra_.views.slice(x, std::span(&cut, 1));
+      if (indices.shape->empty()) {
+        Shape shape = *terms_[made].shape;
+        shape.erase(shape.begin() + *axis);
+        made = algebra_.views.reshape(made, shape);
+      }
+      return {made};
+    }
+    if (!is_known(indices.shape)) return {};
+    Shape shape(from.begin(), from.begin() + *axis);
+    shape.insert(shape.end(), indices.shape->begin(), indices.shape->end());
+    shape.insert(shape.end(), from.begin() + *axis + 1, from.end());
+    Term term;
+    term.op = "Gather";
+    term.ints = {*axis};
+    term.arguments = {x, read_.operands[1]};
+    term.dtype = terms_[x].dtype;
+    term.shape = shape;
+    return {terms_.add(std::move(term))};
+  }
+
+  // By no more than is there.
+  Results pad() {
+    const auto pads = read_.opset >= 11 ? integers_of(terms_, read_.operands[1]) : std::nullopt;
+    if (!pads || !std::ranges::all_of(*pads, [](int64_t v) { return v == 0; })) return {};
+    return unchanged();
+  }
+
+  Results tile() {
+    const auto repeats = read_.opset >= 6 ? integers_of(terms_, read_.operands[1]) : std::nullopt;
+    if (!repeats || !std::ranges::all_of(*repeats, [](int64_t v) { return v == 1; })) return {};
+    return unchanged();
+  }
+
+  Results where() {
+    const auto condition = integers_of(terms_, read_.operands[0]);
+    const TermId a = read_.operands[1], b = read_.operands[2];
+    if (condition && !condition->empty() && is_known(terms_[a].shape) && is_known(terms_[b].shape)) {
+      auto shape = broadcast_shapes(*terms_[a].shape, *terms_[b].shape);
+      if (shape) shape = broadcast_shapes(*shape, *terms_[read_.operands[0]].shape);
+      if (!shape) return {};
+      if (std::ranges::all_of(*condition, [](int64_t v) { return v != 0; })) return {algebra_.views.conform(a, *shape)};
+      if (std::ranges::all_of(*condition, [](int64_t v) { return v == 0; })) return {algebra_.views.conform(b, *shape)};
+    }
+    return {};
+  }
+
+  // Add, Sub, Sum: each operand times its sign.
+  Results sum(std::span<const double> signs) {
+    return real([&](const std::vector<TermId>& operands) {
+      std::vector<Scaled> addends;
+      for (size_t i = 0; i < operands.size(); ++i) addends.push_back({i < signs.size() ? signs[i] : 1, operands[i]});
+      return algebra_.arithmetic.sum(std::move(addends), terms_[operands[0]].dtype);
+    });
+  }
+
+  Results product(double exponent) {
+    return real([&](const std::vector<TermId>& operands) {
+      return algebra_.arithmetic.product({{operands[0], 1}, {operands[1], exponent}}, terms_[operands[0]].dtype);
+    });
+  }
+
+  Results power(double exponent) {
+    return real([&](const std::vector<TermId>& operands) { return algebra_.arithmetic.power(operands[0], exponent); });
+  }
+
+  Results power_by_operand() {
+    if (!read_.has(1) || !is_known(terms_[read_.operands[1]].shape) || !is_known(terms_[read_.operands[0]].shape))
+      return {};
+    const TermId x = read_.operands[0];
+    auto exponent = algebra_.arithmetic.number_of(read_.operands[1]);
+    if (const auto whole = integers_of(terms_, read_.operands[1]); whole && whole->size() == 1)
+      exponent = static_cast<double>(whole->front());
+    if (!exponent || *exponent == 0 || !is_real(terms_[x].dtype) || read_.opset < 7) return {};
+    const auto shape = broadcast_shapes(*terms_[x].shape, *terms_[read_.operands[1]].shape);
+    const auto made = algebra_.elementwise(
+        {x}, [&](const std::vector<TermId>& o) { return algebra_.arithmetic.power(o[0], *exponent); });
+    if (!made || !shape) return {};
+    return {algebra_.views.conform(*made, *shape)};
+  }
+
+  Results extremum(std::string_view op) {
+    return real([&](const std::vector<TermId>& operands) { return algebra_.extremum(op, operands); });
+  }
+
+  Results relu() {
+    return real([&](const std::vector<TermId>& operands) {
+      const std::array both{operands[0], algebra_.arithmetic.number(0, terms_[operands[0]].dtype)};
+      return algebra_.extremum("Max", both);
+    });
+  }
+
+  Results clip() {
+    const TermId x = read_.operands[0];
+    if (!is_real(terms_[x].dtype) || read_.opset < 6) return {};
+    std::optional<TermId> low, high;
+    if (read_.opset < 11) {
+      if (read_.node.attribute("min")) low = algebra_.arithmetic.number(read_.real("min", 0), terms_[x].dtype);
+      if (read_.node.attribute("max")) high = algebra_.arithmetic.number(read_.real("max", 0), terms_[x].dtype);
+    } else {
+      if (read_.has(1)) low = read_.operands[1];
+      if (read_.has(2)) high = read_.operands[2];
+    }
+    TermId made = x;
+    for (const auto& [op, bound] : {std::pair("Max", low), std::pair("Min", high)}) {
+      if (!bound) continue;
+      const auto limited =
+          algebra_.elementwise({made, *bound}, [&](const std::vector<TermId>& o) { return algebra_.extremum(op, o); });
+      if (!limited) return {};
+      made = *limited;
+    }
+    return {made};
+  }
+
+  Results reduce(std::string_view op) {
+    const TermId x = read_.operands[0];
+    if (!is_known(terms_[x].shape)) return {};
+    const auto rank = static_cast<int64_t>(terms_[x].shape->size());
+    std::vector<int64_t> axes;
+    const bool is_listed = read_.node.attribute("axes") != nullptr;
+    if (is_listed) {
+      const auto given = read_.node.attribute_ints("axes");
+      axes.assign(given.begin(), given.end());
+    } else if (read_.has(1)) {
+      const auto given = integers_of(terms_, read_.operands[1]);
+      if (!given) return {};
+      axes = *given;
+    }
+    if (axes.empty()) {
+      if (read_.integer("noop_with_empty_axes", 0) != 0) return {};
+      axes.resize(static_cast<size_t>(rank));
+      std::iota(axes.begin(), axes.end(), 0);
+    }
+    for (int64_t& axis : axes) {
+      const auto at = position(axis, static_cast<size_t>(rank));
+      if (!at) return {};
+      axis = *at;
+    }
+    std::ranges::sort(axes);
+    axes.erase(std::ranges::unique(axes).begin(), axes.end());
+    TermId made = x;
+    if (op == "ReduceMean" || op == "ReduceL2" || op == "ReduceSumSquare") {
+      if (!is_real(terms_[x].dtype)) return {};
+      if (op == "ReduceMean") {
+        made = algebra_.mean(x, axes);
+      } else {
+        const Shape shape = *terms_[x].shape;
+        made = algebra_.reduce("ReduceSum", algebra_.views.conform(algebra_.arithmetic.power(x, 2), shape), axes);
+        if (op == "ReduceL2") {
+          const Shape left = *terms_[made].shape;
+          made = algebra_.views.conform(algebra_.arithmetic.power(made, 0.5), left);
+        }
+      }
+    } else {
+      made = algebra_.reduce(op, x, axes);
+    }
+    if (read_.integer("keepdims", 1) != 0 || !is_known(terms_[made].shape)) return {made};
+    Shape left;
+    for (int64_t i = 0; i < rank; ++i)
+      if (!std::ranges::binary_search(axes, i)) left.push_back((*terms_[made].shape)[static_cast<size_t>(i)]);
+    return {algebra_.views.reshape(made, left)};
+  }
+
+  Results global_average() {
+    const TermId x = read_.operands[0];
+    if (!is_known(terms_[x].shape) || terms_[x].shape->size() < 3 || !is_real(terms_[x].dtype)) return {};
+    std::vector<int64_t> axes(terms_[x].shape->size() - 2);
+    std::iota(axes.begin(), axes.end(), 2);
+    return {algebra_.mean(x, axes)};
+  }
+
+  Results softmax() {
+    const TermId x = read_.operands[0];
+    if (!is_known(terms_[x].shape) || terms_[x].shape->empty()) return {};
+    const size_t rank = terms_[x].shape->size();
+    const auto axis = position(read_.integer("axis", read_.opset < 13 ? 1 : -1), rank);
+    // Before opset 13 all axes from that one on are one.
+    if (!axis || (read_.opset < 13 && *axis != static_cast<int64_t>(rank) - 1)) return {};
+    Term term;
+    term.op = read_.node.op_type();
+    term.ints = {*axis - static_cast<int64_t>(rank)};
+    term.arguments = {x};
+    term.dtype = terms_[x].dtype;
+    term.shape = terms_[x].shape;
+    return {terms_.add(std::move(term))};
+  }
+
+  Results matmul() {
+    const TermId a = read_.operands[0], b = read_.operands[1];
+    if (!is_matrix(a) || !is_matrix(b)) return {};
+    return {algebra_.matmul(a, b)};
+  }
+
+  Results gemm() {
+    const TermId a = read_.operands[0], b = read_.operands[1];
+    if (read_.opset < 7 || !is_matrix(a) || !is_matrix(b) || terms_[a].shape->size() != 2 ||
+        terms_[b].shape->size() != 2)
+      return {};
+    const std::array<int64_t, 2> turned{1, 0};
+    const TermId left = read_.integer("transA", 0) != 0 ? algebra_.views.transpose(a, turned) : a;
+    const TermId right = read_.integer("transB", 0) != 0 ? algebra_.views.transpose(b, turned) : b;
+    const TermId made = algebra_.matmul(left, right);
+    if (!is_known(terms_[made].shape)) return {};
+    const double alpha = read_.real("alpha", 1), beta = read_.real("beta", 1);
+    std::vector<TermId> operands{made};
+    if (read_.has(2)) operands.push_back(read_.operands[2]);
+    const auto sum = algebra_.elementwise(operands, [&](const std::vector<TermId>& o) {
+      std::vector<Scaled> addends{{alpha, o[0]}};
+      if (o.size() > 1) addends.push_back({beta, o[1]});
+      return algebra_.arithmetic.sum(addends, terms_[made].dtype);
+    });
+    if (!sum) return {};
+    return {*sum};
+  }
+
+  // A bias is added to each channel.
+  Results convolution() {
+    const TermId x = read_.operands[0], weight = read_.operands[1];
+    if (!is_real(terms_[x].dtype) || !is_known(terms_[weight].shape) || terms_[weight].shape->size() < 3) return {};
+    const Shape* shape = known_shape(0);
+    const size_t axes = terms_[weight].shape->size() - 2;
+    const std::string_view padding = read_.node.attribute_string("auto_pad", "NOTSET");
+    const auto list = [&](std::string_view name, int64_t otherwise, size_t count) {
+      const auto given = read_.node.attribute_ints(name);
+      return given.empty() ? std::vector<int64_t>(count, otherwise) : std::vector<int64_t>(given.begin(), given.end());
+    };
+    if (!shape || (padding != "NOTSET" && padding != "VALID" && padding != "SAME_UPPER" && padding != "SAME_LOWER"))
+      return {};
+    Term term;
+    term.op = "Conv";
+    term.ints = {read_.integer("group", 1)};
+    const auto add = [&](const std::vector<int64_t>& values) {
+      term.ints.insert(term.ints.end(), values.begin(), values.end());
+    };
+    add(list("strides", 1, axes));
+    add(list("dilations", 1, axes));
+    if (padding.starts_with("SAME")) {
+      term.settings = padding;
+    } else {
+      add(padding == "VALID" ? std::vector<int64_t>(2 * axes, 0) : list("pads", 0, 2 * axes));
+    }
+    term.arguments = {x, weight};
+    term.dtype = terms_[x].dtype;
+    term.shape = *shape;
+    const TermId made = terms_.add(std::move(term));
+    if (!read_.has(2)) return {made};
+    const auto biased = plus_by_channel(made, read_.operands[2]);
+    if (!biased) return {};
+    return {*biased};
+  }
+
+  Results batch_norm() {
+    const TermId x = read_.operands[0];
+    if (read_.opset < 9 || read_.integer("training_mode", 0) != 0 || read_.node.outputs().size() != 1) return {};
+    if (!is_real(terms_[x].dtype) || !is_known(terms_[x].shape) || terms_[x].shape->size() < 2) return {};
+    std::array<TermId, 4> parameters{};  // scale, bias, mean, variance
+    for (size_t i = 0; i < 4; ++i) {
+      if (terms_[read_.operands[i + 1]].dtype != terms_[x].dtype) return {};
+      const auto one = by_channel(read_.operands[i + 1], terms_[x].shape->size());
+      if (!one) return {};
+      parameters[i] = *one;
+    }
+    auto& real = algebra_.arithmetic;
+    const DataType type = terms_[x].dtype;
+    const TermId scale =
+        real.product({{parameters[0], 1}, {real.plus(parameters[3], read_.real("epsilon", 1e-5F)), -0.5}}, type);
+    const TermId shift = real.sum({{1, parameters[1]}, {-1, real.multiply(parameters[2], scale)}}, type);
+    const auto made = algebra_.elementwise(
+        {x, scale, shift}, [&](const std::vector<TermId>& o) { return real.add(real.multiply(o[0], o[1]), o[2]); });
+    if (!made || terms_[*made].shape->size() != terms_[x].shape->size()) return {};
+    return {*made};
+  }
+
+ private:
+  bool is_at_least_zero(Dim d) const {
+    const auto lower = dim::range_of(d).lower;
+    return lower && *lower >= 0;
+  }
+
+  static std::optional<int64_t> position(int64_t axis, size_t rank) {
+    const auto count = static_cast<int64_t>(rank);
+    if (axis < -count || axis >= count) return std::nullopt;
+    return axis < 0 ? axis + count : axis;
+  }
+
+  // Of a result; null where it is not known by its operands.
+  const Shape* known_shape(size_t i) const {
+    if (i >= read_.results.size() || read_.is_new_size[i] || !is_known(read_.results[i].shape)) return nullptr;
+    return &*read_.results[i].shape;
+  }
+
+  std::optional<std::vector<Dim>> dims_of(size_t i) const {
+    if (!read_.has(i) || terms_[read_.operands[i]].kind != Term::Kind::kSizes) return std::nullopt;
+    return terms_[read_.operands[i]].dims;
+  }
+
+  bool is_matrix(TermId id) const {
+    return is_real(terms_[id].dtype) && is_known(terms_[id].shape) && terms_[id].shape->size() >= 2;
+  }
+
+  static bool keeps_numbers(DataType from, DataType to) {
+    const auto digits = [](DataType type) {
+      return type == DataType::kDouble ? 53 : type == DataType::kFloat ? 24 : type == DataType::kFloat16 ? 11 : 8;
+    };
+    if (is_real(from) && is_real(to)) {
+      if (from == to) return true;
+      const bool half = from == DataType::kFloat16 || from == DataType::kBfloat16;
+      return digits(to) > digits(from) &&
+             (half ? to == DataType::kFloat || to == DataType::kDouble : to == DataType::kDouble);
+    }
+    if (from == DataType::kBool) return to == DataType::kInt32 || to == DataType::kInt64 || to == DataType::kFloat;
+    const auto is_in = [](DataType type, std::initializer_list<DataType> list) {
+      return std::ranges::find(list, type) != list.end();
+    };
+    if (to == DataType::kInt64)
+      return is_in(from, {DataType::kInt8, DataType::kInt16, DataType::kInt32, DataType::kUint8, DataType::kUint16,
+                          DataType::kUint32});
+    if (to == DataType::kInt32)
+      return is_in(from, {DataType::kInt8, DataType::kInt16, DataType::kUint8, DataType::kUint16});
+    return false;
+  }
+
+  // Numbers in another floating-point type.
+  std::optional<TermId> cast_constant(TermId x, DataType to) {
+    const Term& of = terms_[x];
+    if (to != DataType::kFloat && to != DataType::kFloat16 && to != DataType::kBfloat16) return std::nullopt;
+    std::vector<float> numbers;
+    std::vector<int64_t> dims;
+    if (of.kind == Term::Kind::kSizes) {
+      const auto values = integers_of(terms_, x);
+      if (!values) return std::nullopt;
+      for (const int64_t v : *values) {
+        if (v < -(1 << 24) || v > 1 << 24) return std::nullopt;
+        numbers.push_back(static_cast<float>(v));
+      }
+      dims = of.ints;
+    } else if (of.kind == Term::Kind::kConstant && of.tensor && of.dtype != DataType::kDouble) {
+      const auto values = algebra_.constants.numbers(x);
+      if (!values) return std::nullopt;
+      for (const double v : values->values) numbers.push_back(static_cast<float>(v));
+      dims = values->dims;
+    } else {
+      return std::nullopt;
+    }
+    std::vector<std::byte> bytes(numbers.size() * static_cast<size_t>(ir::bits_of(to)) / 8);
+    if (!ir::from_floats(numbers, to, bytes.data())) return std::nullopt;
+    return algebra_.constants.read(ir::Tensor::from_bytes({}, to, std::move(dims), std::move(bytes)));
+  }
+
+  // Of floating-point operands of one type.
+  Results real(const Algebra::Write& write) {
+    for (const TermId id : read_.operands)
+      if (id == kNoTerm || !is_real(terms_[id].dtype) || terms_[id].dtype != terms_[read_.operands[0]].dtype) return {};
+    if (read_.opset < 7 || read_.operands.empty()) return {};
+    const auto made = algebra_.elementwise(read_.operands, write);
+    if (!made) return {};
+    return {*made};
+  }
+
+  std::optional<TermId> by_channel(TermId parameter, size_t rank) {
+    if (!is_known(terms_[parameter].shape) || terms_[parameter].shape->size() != 1) return std::nullopt;
+    Shape shape(rank - 1, Dim(1));
+    shape[0] = terms_[parameter].shape->front();
+    return algebra_.views.reshape(parameter, shape);
+  }
+
+  std::optional<TermId> plus_by_channel(TermId x, TermId bias) {
+    const auto channels = by_channel(bias, terms_[x].shape->size());
+    if (!channels) return std::nullopt;
+    return algebra_.elementwise({x, *channels},
+                                [&](const std::vector<TermId>& o) { return algebra_.arithmetic.add(o[0], o[1]); });
+  }
+
+  Algebra& algebra_;
+  Terms& terms_;
+  const NodeToRead& read_;
+};
+
+constexpr double kAdd[] = {1, 1}, kSubtract[] = {1, -1}, kNegate[] = {-1};
+
+// One law an operator; its operands are there, as the arity of each was checked.
+using Law = Results (*)(Laws&);
+const std::unordered_map<std::string_view, Law>& table() {
+  static const std::unordered_map<std::string_view, Law> laws = {
+      {"Identity", [](Laws& n) { return n.unchanged(); }},
+      {"Dropout", [](Laws& n) { return n.dropout(); }},
+      {"Cast", [](Laws& n) { return n.cast(); }},
+      {"Reshape", [](Laws& n) { return n.reshaped(); }},
+      {"Flatten", [](Laws& n) { return n.reshaped(); }},
+      {"Squeeze", [](Laws& n) { return n.reshaped(); }},
+      {"Unsqueeze", [](Laws& n) { return n.reshaped(); }},
+      {"Transpose", [](Laws& n) { return n.transpose(); }},
+      {"Expand", [](Laws& n) { return n.expand(); }},
+      {"ConstantOfShape", [](Laws& n) { return n.constant_of_shape(); }},
+      {"Slice", [](Laws& n) { return n.slice(); }},
+      {"Split", [](Laws& n) { return n.split(); }},
+      {"Concat", [](Laws& n) { return n.concat(); }},
+      {"Gather", [](Laws& n) { return n.gather(); }},
+      {"Pad", [](Laws& n) { return n.pad(); }},
+      {"Tile", [](Laws& n) { return n.tile(); }},
+      {"Where", [](Laws& n) { return n.where(); }},
+      {"Add", [](Laws& n) { return n.sum(kAdd); }},
+      {"Sum", [](Laws& n) { return n.sum({}); }},
+      {"Sub", [](Laws& n) { return n.sum(kSubtract); }},
+      {"Neg", [](Laws& n) { return n.sum(kNegate); }},
+      {"Mul", [](Laws& n) { return n.product(1); }},
+      {"Div", [](Laws& n) { return n.product(-1); }},
+      {"Reciprocal", [](Laws& n) { return n.power(-1); }},
+      {"Sqrt", [](Laws& n) { return n.power(0.5); }},
+      {"Pow", [](Laws& n) { return n.power_by_operand(); }},
+      {"Max", [](Laws& n) { return n.extremum("Max"); }},
+      {"Min", [](Laws& n) { return n.extremum("Min"); }},
+      {"Relu", [](Laws& n) { return n.relu(); }},
+      {"Clip", [](Laws& n) { return n.clip(); }},
+      {"ReduceSum", [](Laws& n) { return n.reduce("ReduceSum"); }},
+      {"ReduceMean", [](Laws& n) { return n.reduce("ReduceMean"); }},
+      {"ReduceMax", [](Laws& n) { return n.reduce("ReduceMax"); }},
+      {"ReduceMin", [](Laws& n) { return n.reduce("ReduceMin"); }},
+      {"ReduceProd", [](Laws& n) { return n.reduce("ReduceProd"); }},
+      {"ReduceL2", [](Laws& n) { return n.reduce("ReduceL2"); }},
+      {"ReduceSumSquare", [](Laws& n) { return n.reduce("ReduceSumSquare"); }},
+      {"GlobalAveragePool", [](Laws& n) { return n.global_average(); }},
+      {"Softmax", [](Laws& n) { return n.softmax(); }},
+      {"LogSoftmax", [](Laws& n) { return n.softmax(); }},
+      {"MatMul", [](Laws& n) { return n.matmul(); }},
+      {"Gemm", [](Laws& n) { return n.gemm(); }},
+      {"Conv", [](Laws& n) { return n.convolution(); }},
+      {"BatchNormalization", [](Laws& n) { return n.batch_norm(); }},
+  };
+  return laws;
+}
+
+}  // namespace
+
+bool NodeToRead::has_plain_flags() const {
+  constexpr std::string_view kFlags[] = {"keepdims",    "noop_with_empty_axes", "allowzero",     "transA",  "transB",
+                                         "transBatchA", "transBatchB",          "training_mode", "saturate"};
+  return std::ranges::all_of(node.attributes(), [&](const ir::Attribute& attribute) {
+    const auto* value = attribute.as<int64_t>();
+    return std::ranges::find(kFlags, attribute.name) == std::end(kFlags) || (value && (*value == 0 || *value == 1));
+  });
+}
+
+std::vector<TermId> by_law(Algebra& algebra, const NodeToRead& read) {
+  if (!read.node.domain().empty() || !read.has_plain_flags()) return {};
+  const auto law = table().find(read.node.op_type());
+  if (law == table().end()) return {};
+  Laws laws(algebra, read);
+  return law->second(laws);
+}
+
+}  // namespace thaw::proving

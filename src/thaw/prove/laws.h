@@ -1,0 +1,77 @@
+// What a node is as a term: the laws of operators.
+//
+// An operator that has a law is written as views (views.h), arithmetic (arithmetic.h) and the few operators that these do not
+// cover; a fused one as what it is defined to be. One without a law is itself: its name, its version where versions may
+// differ in meaning, its attributes with their defaults, its operands.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thaw/prove/arithmetic.h"
+#include "thaw/prove/constants.h"
+#include "thaw/prove/term.h"
+#include "thaw/prove/views.h"
+
+namespace thaw::proving {
+
+// Terms, and the ways to write them.
+struct Algebra {
+  explicit Algebra(dim::Scope& scope)
+      : terms(scope), constants(terms), views(terms, constants), arithmetic(terms, constants, views) {}
+
+  Terms terms;
+  Constants constants;
+  Views views;
+  Arithmetic arithmetic;
+
+  // Element by element: `write` is given operands that broadcast alike. nullopt where a shape is unknown.
+  using Write = std::function<TermId(const std::vector<TermId>& operands)>;
+  std::optional<TermId> elementwise(std::vector<TermId> operands, const Write& write);
+  // The largest of all ("Max"), or the smallest ("Min").
+  TermId extremum(std::string_view op, std::span<const TermId> operands);
+  // "ReduceSum", "ReduceMax", …: axes stay, with size 1.
+  TermId reduce(std::string_view op, TermId x, std::span<const int64_t> axes);
+  TermId mean(TermId x, std::span<const int64_t> axes);
+  // Of float tensors of rank 2 and more.
+  TermId matmul(TermId a, TermId b);
+  TermId apply(std::string op, TermId x) { return terms.apply(std::move(op), {x}, terms[x].dtype, terms[x].shape); }
+};
+
+// A node that is read.
+struct NodeToRead {
+  const ir::Node& node;
+  int64_t opset = 0;               // of its domain
+  std::vector<TermId> operands;    // kNoTerm: left out
+  std::vector<ops::Fact> results;  // as inference knows them, sizes as the terms have them
+  std::vector<bool> is_new_size;   // by result: whether a size is known by no name but its own
+
+  int64_t integer(std::string_view name, int64_t otherwise) const { return node.attribute_int(name, otherwise); }
+  // Whether attributes that say yes or no say one of these: runtimes differ in what else they take.
+  bool has_plain_flags() const;
+  double real(std::string_view name, float otherwise) const { return node.attribute_float(name, otherwise); }
+  bool has(size_t i) const { return i < operands.size() && operands[i] != kNoTerm; }
+  bool wants(int i) const { return node.output(i) != nullptr; }
+};
+
+// Terms of the node's results; empty where no law covers the node, which is then itself.
+std::vector<TermId> by_law(Algebra& algebra, const NodeToRead& read);
+// The same for those that stand for others of ONNX (com.microsoft, and functions of ai.onnx), in fused.cc.
+std::vector<TermId> by_definition(Algebra& algebra, const NodeToRead& read);
+
+// What an operator without a law is: everything but its operands, as bytes. nullopt where nobody knows that it gives the
+// same twice, or what it holds cannot be compared.
+std::optional<std::string> settings_of(const NodeToRead& read);
+
+// The same of output 0 of an operator of ai.onnx that has no attributes, of the version that it has had since.
+std::string settings_of_plain(const std::string& op);
+
+// Small operands of integers that are known.
+std::optional<std::vector<int64_t>> integers_of(const Terms& terms, TermId id);
+
+}  // namespace thaw::proving

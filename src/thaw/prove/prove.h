@@ -1,0 +1,33 @@
+// Whether two models compute the same at every size: by proof, not by trying.
+//
+// Both become one graph of terms over their inputs, which are shared by name (term.h); outputs that are one term are equal.
+// It is a proof in real arithmetic, of all runs in which both models run. Who checks knows nothing of who writes: the module
+// uses nothing of what rewrites models (docs/proving.md).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "thaw/ir/graph/model.h"
+
+namespace thaw::proving {
+
+struct ProvenOutput {
+  std::string name;
+  bool is_proven = false;
+  std::string
+      open;  // where the two differ, as far as the proof has come: "Softmax 'b.3' against MultiHeadAttention 'b.3'"
+};
+
+struct Comparison {
+  std::vector<ProvenOutput> outputs;  // of the first model that the second one has too, by name
+  size_t terms = 0;                   // that both models are made of
+  size_t rounded = 0;                 // constants that were taken for others, which they equal but for rounding
+  double most_steps = 0;              // by how many steps of their type the farthest
+};
+
+// Throws thaw::Error where no inputs fit both models, or the budget of one is out.
+Comparison compare(const ir::Model& model, const ir::Model& reference);
+
+}  // namespace thaw::proving

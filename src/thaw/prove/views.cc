@@ -1,0 +1,300 @@
+#include "thaw/prove/views.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace thaw::proving {
+
+using dim::Dim;
+using ops::Shape;
+
+bool is_one(Dim d) { return d.is_constant(1); }
+
+int64_t product_of(std::span<const int64_t> dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+}
+
+namespace {
+
+Shape without_ones(const Shape& shape) {
+  Shape kept;
+  std::ranges::copy_if(shape, std::back_inserter(kept), [](Dim d) { return !is_one(d); });
+  return kept;
+}
+
+std::vector<int64_t> strides(std::span<const int64_t> dims) {
+  std::vector<int64_t> result(dims.size());
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    result[i] = stride;
+    stride *= dims[i];
+  }
+  return result;
+}
+
+// The offset that each element of a tensor of `dims` has, in row-major order, where a step along axis k moves by steps[k].
+std::vector<int64_t> offsets(std::span<const int64_t> dims, std::span<const int64_t> steps, int64_t first) {
+  std::vector<int64_t> result;
+  if (product_of(dims) == 0) return result;
+  std::vector<int64_t> index(dims.size(), 0);
+  int64_t at = first;
+  while (true) {
+    result.push_back(at);
+    size_t k = dims.size();
+    while (k > 0) {
+      --k;
+      at += steps[k];
+      if (++index[k] < dims[k]) break;
+      at -= steps[k] * dims[k];
+      index[k] = 0;
+      if (k == 0) return result;
+    }
+    if (dims.empty()) return result;
+  }
+}
+
+}  // namespace
+
+bool Views::is_expanded_number(TermId x) const {
+  const Term& term = terms_[x];
+  if (!term.is("Expand")) return false;
+  const Term& of = terms_[term.arguments[0]];
+  return of.shape && of.shape->empty();
+}
+
+TermId Views::reshape(TermId x, const Shape& shape) {
+  while (terms_[x].is("Reshape")) x = terms_[x].arguments[0];
+  const Term& of = terms_[x];
+  if (of.shape && is_same(*of.shape, shape)) return x;
+  if (const auto dims = constant_dims(shape); dims && of.kind == Term::Kind::kConstant && is_known(of.shape)) {
+    const auto made = constants_.moved(x, *dims, [&] {
+      std::vector<int64_t> same(static_cast<size_t>(product_of(*dims)));
+      std::iota(same.begin(), same.end(), 0);
+      return same;
+    });
+    if (made) return *made;
+  }
+  if (const auto dims = constant_dims(shape); dims && of.kind == Term::Kind::kSizes)
+    return constants_.sizes(of.dtype, *dims, of.dims);
+  if (is_expanded_number(x)) return expand(of.arguments[0], shape);
+  if (of.shape && of.shape->empty()) return expand(x, shape);
+  Term term;
+  term.op = "Reshape";
+  term.arguments = {x};
+  term.dtype = of.dtype;
+  term.shape = shape;
+  term.dims = shape;
+  return terms_.add(std::move(term));
+}
+
+TermId Views::transpose(TermId x, std::span<const int64_t> permutation) {
+  const Shape shape = *terms_[x].shape;
+  Shape result;
+  for (const int64_t axis : permutation) result.push_back(shape[static_cast<size_t>(axis)]);
+  if (std::ranges::is_sorted(permutation)) return x;
+  if (terms_[x].kind == Term::Kind::kConstant) {
+    const auto dims = constant_dims(shape), to = constant_dims(result);
+    const auto made = constants_.moved(x, *to, [&] {
+      const auto from = strides(*dims);
+      std::vector<int64_t> steps;
+      for (const int64_t axis : permutation) steps.push_back(from[static_cast<size_t>(axis)]);
+      return offsets(*to, steps, 0);
+    });
+    if (made) return *made;
+  }
+  // Axes of size 1 are put in afterwards.
+  std::vector<int64_t> place(shape.size(), -1);
+  int64_t count = 0;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (!is_one(shape[i])) place[i] = count++;
+  std::vector<int64_t> order;
+  for (const int64_t axis : permutation)
+    if (place[static_cast<size_t>(axis)] >= 0) order.push_back(place[static_cast<size_t>(axis)]);
+  TermId of = reshape(x, without_ones(shape));
+  if (std::ranges::is_sorted(order)) return reshape(of, result);
+  if (terms_[of].is("Transpose")) {
+    std::vector<int64_t> composed;
+    for (const int64_t axis : order) composed.push_back(terms_[of].ints[static_cast<size_t>(axis)]);
+    order = composed;
+    of = terms_[of].arguments[0];
+  } else if (is_expanded_number(of)) {
+    return expand(terms_[of].arguments[0], result);
+  }
+  if (std::ranges::is_sorted(order)) return reshape(of, result);
+  Term term;
+  term.op = "Transpose";
+  term.ints = order;
+  term.arguments = {of};
+  term.dtype = terms_[of].dtype;
+  term.shape = Shape();
+  for (const int64_t axis : order) term.shape->push_back((*terms_[of].shape)[static_cast<size_t>(axis)]);
+  return reshape(terms_.add(std::move(term)), result);
+}
+
+TermId Views::unexpanded(TermId x) {
+  while (true) {
+    const Term& term = terms_[x];
+    if (term.is("Expand")) {
+      x = term.arguments[0];
+      continue;
+    }
+    if (!is_known(term.shape)) return x;
+    size_t ones = 0;
+    while (ones < term.shape->size() && is_one((*term.shape)[ones])) ++ones;
+    if (ones == 0) return x;
+    x = reshape(x, Shape(term.shape->begin() + static_cast<ptrdiff_t>(ones), term.shape->end()));
+    if (!terms_[x].is("Expand")) return x;
+  }
+}
+
+TermId Views::expand(TermId x, const Shape& shape) {
+  if (terms_[x].shape && is_same(*terms_[x].shape, shape)) return x;
+  x = unexpanded(x);
+  const Term& of = terms_[x];
+  if (is_known(of.shape)) {
+    if (is_same(*of.shape, shape)) return x;
+    const size_t rank = of.shape->size();
+    const bool only_ones = rank < shape.size() &&
+                           is_same(*of.shape, Shape(shape.end() - static_cast<ptrdiff_t>(rank), shape.end())) &&
+                           std::all_of(shape.begin(), shape.end() - static_cast<ptrdiff_t>(rank), is_one);
+    if (only_ones && rank > 0) return reshape(x, shape);
+  }
+  Term term;
+  term.op = "Expand";
+  term.arguments = {x};
+  term.dtype = of.dtype;
+  term.shape = shape;
+  term.dims = shape;
+  return terms_.add(std::move(term));
+}
+
+TermId Views::conform(TermId x, const Shape& shape) {
+  return terms_[x].shape && is_same(*terms_[x].shape, shape) ? x : expand(x, shape);
+}
+
+// A cut that falls on the borders of parts is those parts.
+std::optional<TermId> Views::slice_of_concat(TermId x, const Cut& cut) {
+  const Term& of = terms_[x];
+  if (!of.is("Concat") || of.ints[0] != cut.axis || cut.step != 1) return std::nullopt;
+  const Dim end = cut.begin + cut.length;
+  std::vector<TermId> kept;
+  Dim at = 0;
+  bool is_in = false;
+  for (const TermId part : of.arguments) {
+    if (!is_in && dim::same(at, cut.begin)) is_in = true;
+    if (is_in && dim::same(at, end)) break;
+    if (is_in) kept.push_back(part);
+    at = at + (*terms_[part].shape)[static_cast<size_t>(cut.axis)];
+    if (at.is_unknown()) return std::nullopt;
+  }
+  if (!is_in || kept.empty() || !dim::same(at, end)) return std::nullopt;
+  return concat(kept, cut.axis);
+}
+
+TermId Views::slice(TermId x, std::span<const Cut> cuts) {
+  // Those that take all of an axis are none.
+  std::vector<Cut> left;
+  for (const Cut& cut : cuts) {
+    const Dim size = (*terms_[x].shape)[static_cast<size_t>(cut.axis)];
+    if (!(cut.step == 1 && cut.begin.is_constant(0) && dim::same(cut.length, size))) left.push_back(cut);
+  }
+  if (left.empty()) return x;
+  if (left.size() == 1)
+    if (const auto parts = slice_of_concat(x, left[0])) return *parts;
+  if (terms_[x].is("Slice")) {
+    const Term& of = terms_[x];
+    std::vector<Cut> both;
+    for (size_t i = 0; i < of.ints.size() / 2; ++i)
+      both.push_back({of.ints[2 * i], of.dims[2 * i], of.dims[2 * i + 1], of.ints[2 * i + 1]});
+    for (const Cut& cut : left) {
+      const auto same = std::ranges::find(both, cut.axis, &Cut::axis);
+      if (same == both.end()) {
+        both.push_back(cut);
+      } else {
+        *same = {cut.axis, same->begin + cut.begin * Dim(same->step), cut.length, same->step * cut.step};
+      }
+    }
+    return slice(of.arguments[0], both);
+  }
+  std::ranges::sort(left, {}, &Cut::axis);
+  Shape shape = *terms_[x].shape;
+  for (const Cut& cut : left) shape[static_cast<size_t>(cut.axis)] = cut.length;
+  if (is_expanded_number(x)) return expand(terms_[x].arguments[0], shape);
+  const auto from = constant_dims(terms_[x].shape), to = constant_dims(shape);
+  if (from && to && terms_[x].kind == Term::Kind::kConstant &&
+      std::ranges::all_of(left, [](const Cut& cut) { return cut.begin.is_constant(); })) {
+    const auto made = constants_.moved(x, *to, [&] {
+      std::vector<int64_t> steps = strides(*from);
+      int64_t first = 0;
+      for (const Cut& cut : left) {
+        first += *cut.begin.constant() * steps[static_cast<size_t>(cut.axis)];
+        steps[static_cast<size_t>(cut.axis)] *= cut.step;
+      }
+      return offsets(*to, steps, first);
+    });
+    if (made) return *made;
+  }
+  Term term;
+  term.op = "Slice";
+  term.arguments = {x};
+  term.dtype = terms_[x].dtype;
+  term.shape = shape;
+  for (const Cut& cut : left) {
+    term.ints.insert(term.ints.end(), {cut.axis, cut.step});
+    term.dims.insert(term.dims.end(), {cut.begin, cut.length});
+  }
+  return terms_.add(std::move(term));
+}
+
+TermId Views::concat(std::span<const TermId> parts, int64_t axis) {
+  constexpr size_t kMostParts = 1024;
+  const auto at = static_cast<size_t>(axis);
+  std::vector<TermId> flat;
+  for (const TermId part : parts) {
+    const Term& term = terms_[part];
+    if ((*term.shape)[at].is_constant(0)) continue;
+    if (term.is("Concat") && term.ints[0] == axis && flat.size() + term.arguments.size() <= kMostParts) {
+      flat.insert(flat.end(), term.arguments.begin(), term.arguments.end());
+    } else {
+      flat.push_back(part);
+    }
+  }
+  if (flat.empty()) return parts.front();
+  // Stretches of one tensor that follow each other are one stretch.
+  std::vector<TermId> joined;
+  const auto cut_of = [&](TermId id) -> std::optional<std::pair<TermId, Cut>> {
+    const Term& term = terms_[id];
+    if (!term.is("Slice") || term.ints.size() != 2 || term.ints[0] != axis || term.ints[1] != 1) return std::nullopt;
+    return std::pair(term.arguments[0], Cut{axis, term.dims[0], term.dims[1], 1});
+  };
+  for (const TermId part : flat) {
+    if (!joined.empty()) {
+      const auto before = cut_of(joined.back()), now = cut_of(part);
+      if (before && now && before->first == now->first &&
+          dim::same(before->second.begin + before->second.length, now->second.begin)) {
+        const Cut both{axis, before->second.begin, before->second.length + now->second.length, 1};
+        if (both.length.is_known()) {
+          joined.back() = slice(now->first, std::span(&both, 1));
+          continue;
+        }
+      }
+    }
+    joined.push_back(part);
+  }
+  if (joined.size() == 1) return joined[0];
+  Shape shape = *terms_[joined[0]].shape;
+  for (size_t i = 1; i < joined.size(); ++i) {
+    const Shape& other = *terms_[joined[i]].shape;
+    for (size_t k = 0; k < shape.size(); ++k)
+      shape[k] = k == at ? shape[k] + other[k] : shape[k].is_constant() ? shape[k] : other[k];
+  }
+  Term term;
+  term.op = "Concat";
+  term.ints = {axis};
+  term.arguments = joined;
+  term.dtype = terms_[joined[0]].dtype;
+  term.shape = std::move(shape);
+  return terms_.add(std::move(term));
+}
+
+}  // namespace thaw::proving

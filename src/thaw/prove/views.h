@@ -1,0 +1,51 @@
+// Views: what moves elements and computes nothing, in normal form.
+//
+// A Reshape is its result's shape. A Transpose has no axes of size 1. A Slice cuts any number of axes. Each says what it
+// is of a term that is no view of the same kind, where that can be: views of views are one view.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "thaw/prove/constants.h"
+#include "thaw/prove/term.h"
+
+namespace thaw::proving {
+
+// One axis that is cut.
+struct Cut {
+  int64_t axis = 0;
+  dim::Dim begin, length;  // positions begin, begin + step, …
+  int64_t step = 1;
+};
+
+class Views {
+ public:
+  Views(Terms& terms, Constants& constants) : terms_(terms), constants_(constants) {}
+
+  // Each throws no errors: where shapes are unknown it is not to be called. Shapes are those of the result.
+  TermId reshape(TermId x, const ops::Shape& shape);
+  TermId transpose(TermId x, std::span<const int64_t> permutation);
+  TermId expand(TermId x, const ops::Shape& shape);  // broadcast to exactly this
+  TermId slice(TermId x, std::span<const Cut> cuts);
+  TermId concat(std::span<const TermId> parts, int64_t axis);
+
+  // The term without the axes of size 1 in front of all others, and without what expands it: what broadcasts alike.
+  TermId unexpanded(TermId x);
+  // Broadcast to the shape, where it has another: reshaped where only ones are new.
+  TermId conform(TermId x, const ops::Shape& shape);
+
+ private:
+  bool is_expanded_number(TermId x) const;
+  std::optional<TermId> slice_of_concat(TermId x, const Cut& cut);
+
+  Terms& terms_;
+  Constants& constants_;
+};
+
+bool is_one(dim::Dim d);
+int64_t product_of(std::span<const int64_t> dims);
+
+}  // namespace thaw::proving

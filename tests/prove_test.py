@@ -1,0 +1,350 @@
+"""`thaw verify --prove`: what is equal is proven, and what is proven is equal.
+
+`THAW_MUTANTS` is how many models with one change are held against their origin; 240 otherwise.
+"""
+import collections
+import copy
+import os
+import random
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from batch_random_test import random_model
+from models import exported_cases
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+# Runs of these need inputs that are not drawn.
+FED = ("audio_encoder", "image_crops", "merge_grid_dynamic", "quantized")
+
+
+def cases():
+    return [case for case in exported_cases.own() if not case.name.startswith(FED)]
+
+
+def proofs(thaw, model, reference, *options):
+    """Verdicts by output, and what is open; none where the two cannot be compared."""
+    called = thaw("verify", model, "--against", reference, "--prove", "--format", "json", *options)
+    if called.returncode not in (0, 1):
+        return None
+    return thaw.json("verify", model, "--against", reference, "--prove", *options, code=called.returncode)["outputs"]
+
+
+def verdicts(outputs):
+    return {one["name"]: one["verdict"] for one in outputs}
+
+
+def model(nodes, inputs, outputs, constants=(), opset=17, functions=(), domains=()):
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "g", [info(n, t, list(d)) for n, t, d in inputs], [info(n, t, None) for n, t in outputs],
+                              [numpy_helper.from_array(np.asarray(a), n) for n, a in constants])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), *(helper.make_opsetid(d, 1) for d in domains)],
+                             functions=list(functions), ir_version=9)
+    return made
+
+
+def node(op, inputs, outputs, **attributes):
+    return helper.make_node(op, inputs.split(), outputs.split(), **attributes)
+
+
+# Models and how many of their outputs are proven after `optimize --level clean`: a floor that was measured.
+@pytest.mark.parametrize("part", range(4))
+def test_most_outputs_are_proven_after_clean(thaw, save, tmp_path, part):
+    counted, total = 0, 0
+    for case in cases()[part::4]:
+        before, after = save(case.make()), tmp_path / "after.onnx"
+        thaw("optimize", before, "-o", after, "--level", "clean", "--no-check", code=0)
+        outputs = proofs(thaw, after, before, "--points", 1)
+        assert outputs, case.name
+        for one in outputs:
+            assert one["verdict"] == "proven" or one["open"], f"{case.name}: {one} was proven and differs"
+            counted += one["verdict"] == "proven"
+            total += 1
+    assert counted >= 0.85 * total
+
+
+def test_every_output_of_a_model_is_proven_equal_to_itself(thaw, save):
+    for case in cases()[::3]:
+        path = save(case.make())
+        for one in proofs(thaw, path, path, "--points", 1):
+            assert one["verdict"] == "proven", f"{case.name}: {one}"
+
+
+# One change -----------------------------------------------------------------------------------------------------------------
+
+
+def change_attribute(g, rng):
+    found = [(n, a) for n in g.node for a in n.attribute if a.type in (onnx.AttributeProto.INT, onnx.AttributeProto.INTS, onnx.AttributeProto.FLOAT)]
+    if not found:
+        return False
+    n, a = rng.choice(found)
+    if a.type == onnx.AttributeProto.FLOAT:
+        a.f = a.f * 1.5 + 0.25
+    elif a.type == onnx.AttributeProto.INT:
+        a.i += rng.choice((-1, 1))
+    elif len(a.ints) > 1 and rng.random() < 0.5:
+        i, k = rng.sample(range(len(a.ints)), 2)
+        a.ints[i], a.ints[k] = a.ints[k], a.ints[i]
+    elif a.ints:
+        a.ints[rng.randrange(len(a.ints))] += rng.choice((-1, 1))
+    return True
+
+
+def change_constant(g, rng):
+    found = [t for t in g.initializer if t.data_type in (FLOAT, INT64) and numpy_helper.to_array(t).size]
+    found += [a.t for n in g.node if n.op_type == "Constant" for a in n.attribute
+              if a.HasField("t") and a.t.data_type in (FLOAT, INT64) and numpy_helper.to_array(a.t).size]
+    if not found:
+        return False
+    tensor = rng.choice(found)
+    array = numpy_helper.to_array(tensor).copy()
+    i = rng.randrange(array.size)
+    array.flat[i] = array.flat[i] + rng.choice((-1, 1)) if array.dtype == np.int64 else array.flat[i] * 1.3 + 0.05
+    tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+    return True
+
+
+def swap_operands(g, rng):
+    found = [n for n in g.node if len(n.input) >= 2 and n.input[0] and n.input[1] and n.input[0] != n.input[1]]
+    if not found:
+        return False
+    n = rng.choice(found)
+    n.input[0], n.input[1] = n.input[1], n.input[0]
+    return True
+
+
+def change_edge(g, rng):
+    found = [(i, k) for i, n in enumerate(g.node) for k, name in enumerate(n.input) if name]
+    if not found:
+        return False
+    i, k = rng.choice(found)
+    earlier = [name for n in g.node[:i] for name in n.output if name] + [v.name for v in g.input]
+    earlier = [name for name in earlier if name != g.node[i].input[k]]
+    if not earlier:
+        return False
+    g.node[i].input[k] = rng.choice(earlier[-6:])
+    return True
+
+
+def change_operator(g, rng):
+    like = {"Add": "Sub", "Sub": "Add", "Mul": "Div", "Div": "Mul", "Sigmoid": "Tanh", "Tanh": "Sigmoid", "Relu": "Abs",
+            "ReduceMean": "ReduceMax", "ReduceMax": "ReduceMean", "Sqrt": "Abs", "Exp": "Abs", "Softmax": "LogSoftmax",
+            "Equal": "Less", "Less": "Greater", "Greater": "Less", "Floor": "Ceil", "Max": "Min", "Min": "Max"}
+    found = [n for n in g.node if n.op_type in like]
+    if not found:
+        return False
+    n = rng.choice(found)
+    n.op_type = like[n.op_type]
+    return True
+
+
+CHANGES = (change_attribute, change_constant, swap_operands, change_edge, change_operator)
+
+
+def mutants(origin, rng, count):
+    for _ in range(count):
+        changed = copy.deepcopy(origin)
+        del changed.graph.value_info[:]
+        for v in changed.graph.output:
+            if v.type.HasField("tensor_type"):
+                v.type.tensor_type.ClearField("shape")
+        if rng.choice(CHANGES)(changed.graph, rng) and changed.SerializeToString() != origin.SerializeToString():
+            yield changed
+
+
+def held(thaw, save, tmp_path, origins, count, seed):
+    """Holds that no output is proven and differs. How many mutants there were, by verdict."""
+    rng, seen = random.Random(seed), collections.Counter()
+    for n, origin in enumerate(origins):
+        before, cleaned = save(origin, f"origin_{n}"), tmp_path / f"clean_{n}.onnx"
+        if thaw("optimize", before, "-o", cleaned, "--level", "clean", "--no-check").returncode:
+            continue
+        for k, changed in enumerate(mutants(onnx.load(cleaned) if n % 2 else onnx.load(before), rng, count)):
+            path = save(changed, f"mutant_{n}_{k}")
+            outputs = proofs(thaw, path, before if n % 2 else cleaned, "--points", 2)
+            for one in outputs or ():
+                assert one["verdict"] != "differs" or one.get("open"), f"{path} was proven equal to {before} and differs: {one}"
+                seen[one["verdict"]] += 1
+            os.remove(path)
+    return seen
+
+
+MUTANTS = int(os.environ.get("THAW_MUTANTS", "240"))
+
+
+def test_no_network_with_one_change_is_proven_equal(thaw, save, tmp_path):
+    small = [case for case in cases() if "static" not in case.name][::6]
+    seen = held(thaw, save, tmp_path, [case.make() for case in small], max(1, MUTANTS // 2 // len(small)), 7)
+    assert seen["differs"] >= MUTANTS // 8, seen
+
+
+def test_no_random_graph_with_one_change_is_proven_equal(thaw, save, tmp_path):
+    seeds = range(500, 500 + max(10, MUTANTS // 20))
+    graphs = [made for made, _, _ in map(random_model, seeds) if made.graph.output]
+    seen = held(thaw, save, tmp_path, graphs, max(1, MUTANTS // 2 // len(graphs)), 8)
+    assert seen["differs"] >= MUTANTS // 8, seen
+
+
+# Near-misses ----------------------------------------------------------------------------------------------------------------
+
+X = [("x", FLOAT, ("n", 4, 6))]
+Y = [("y", FLOAT)]
+
+
+def pair(nodes, others, constants=(), inputs=X, **how):
+    return model(nodes, inputs, Y, constants, **how), model(others, inputs, Y, constants, **how)
+
+
+def f(*values):
+    return np.array(values, dtype=np.float32)
+
+
+def i(*values):
+    return np.array(values, dtype=np.int64)
+
+
+W, GAIN, BIAS, ROWS = (np.random.default_rng(3).standard_normal(s).astype(np.float32) for s in ((6, 5), (6,), (6,), (4, 1)))
+C = [("w", W), ("gain", GAIN), ("bias", BIAS), ("rows", ROWS), ("two", f(2)), ("half", f(0.5)), ("root", f(np.sqrt(2.0))), ("one", f(1)),
+     ("eps", f(1e-5)), ("last", i(-1)), ("middle", i(1)), ("flat", i(0, -1)), ("back", i(0, 4, 6)), ("other", i(0, 6, 4)), ("zero", i(0)), ("three", i(3)), ("end", i(99))]
+GELU = [node("Div", "x root", "a"), node("Erf", "a", "b"), node("Add", "b one", "c"), node("Mul", "x c", "d"), node("Mul", "d half", "y")]
+NORM = [node("ReduceMean", "x", "m", axes=[-1]), node("Sub", "x m", "d"), node("Mul", "d d", "q"), node("ReduceMean", "q", "v", axes=[-1]),
+        node("Add", "v eps", "e"), node("Sqrt", "e", "s"), node("Div", "d s", "t"), node("Mul", "t gain", "g"), node("Add", "g bias", "y")]
+
+EQUAL = {
+    "sums in any order": ([node("Add", "x gain", "a"), node("Add", "a rows", "y")], [node("Add", "rows x", "a"), node("Add", "gain a", "y")]),
+    "a difference is a sum": ([node("Sub", "x gain", "y")], [node("Neg", "gain", "a"), node("Add", "x a", "y")]),
+    "a quotient is a product": ([node("Div", "x two", "y")], [node("Mul", "x half", "y")]),
+    "reshapings that follow each other": ([node("Reshape", "x flat", "a"), node("Reshape", "a back", "y")], [node("Identity", "x", "y")]),
+    "transposes that take each other back": ([node("Transpose", "x", "a", perm=[2, 0, 1]), node("Relu", "a", "b"), node("Transpose", "b", "y", perm=[1, 2, 0])],
+                                             [node("Relu", "x", "y")]),
+    "rows of a product": ([node("MatMul", "x w", "y")], [node("Reshape", "x rows_of", "a"), node("MatMul", "a w", "b"), node("Reshape", "b rows_back", "y")]),
+    "a product of matrices and its bias": ([node("Reshape", "x rows_of", "a"), node("Gemm", "a w bias5", "y", alpha=2.0)],
+                                           [node("Reshape", "x rows_of", "a"), node("MatMul", "a w", "b"), node("Mul", "b two", "c"), node("Add", "c bias5", "y")]),
+    "Gelu": (GELU, [node("Mul", "x half", "h"), *GELU[:3], node("Mul", "c h", "y")]),
+    "a norm": (NORM, [*NORM[:2], node("Pow", "d two", "q"), *NORM[3:6], node("Reciprocal", "s", "r"), node("Mul", "d r", "t"), *NORM[7:]]),
+    "parts put together again": ([node("Slice", "x zero three middle", "a"), node("Slice", "x three end middle", "b"), node("Concat", "a b", "y", axis=1)],
+                                 [node("Identity", "x", "y")]),
+    "a limit twice": ([node("Relu", "x", "a"), node("Relu", "a", "y")], [node("Relu", "x", "y")]),
+}
+C += [("rows_of", i(-1, 6)), ("rows_back", i(-1, 4, 5)), ("bias5", W[0])]
+
+APART = {
+    "a difference turned around": ([node("Sub", "x gain", "y")], [node("Sub", "gain x", "y")]),
+    "a quotient turned around": ([node("Div", "x gain", "y")], [node("Div", "gain x", "y")]),
+    "another reshaping": ([node("Reshape", "x other", "a"), node("Reshape", "a back", "y")], [node("Transpose", "x", "a", perm=[0, 2, 1]), node("Reshape", "a back", "y")]),
+    "another axis": ([node("Softmax", "x", "y", axis=1)], [node("Softmax", "x", "y", axis=2)]),
+    "another mean": ([node("ReduceMean", "x", "y", axes=[1], keepdims=0)], [node("ReduceMean", "x", "a", axes=[2], keepdims=0), node("Slice", "a zero three", "y")]),
+    "Gelu of another root": (GELU, [node("Div", "x two", "a"), *GELU[1:]]),
+    "Gelu of another sign": (GELU, [*GELU[:2], node("Sub", "b one", "c"), *GELU[3:]]),
+    "a norm whose epsilon comes too late": (NORM, [*NORM[:4], node("Sqrt", "v", "e"), node("Add", "e eps1", "s"), *NORM[6:]]),
+    "a norm that is not centred": (NORM, [*NORM[:2], node("Mul", "x x", "q"), *NORM[3:]]),
+    "a norm along the other axis": (NORM, [node("ReduceMean", "x", "m", axes=[1]), *NORM[1:]]),
+    "parts in another order": ([node("Slice", "x zero three middle", "a"), node("Slice", "x three end middle", "b"), node("Concat", "b a", "y", axis=1)],
+                               [node("Identity", "x", "y")]),
+    "a root of a square": ([node("Mul", "x x", "a"), node("Sqrt", "a", "y")], [node("Identity", "x", "y")]),
+    "a Cast that loses": ([node("Cast", "x", "a", to=TensorProto.FLOAT16), node("Cast", "a", "y", to=FLOAT)], [node("Identity", "x", "y")]),
+    "a Cast to integers": ([node("Cast", "x", "a", to=INT64), node("Cast", "a", "y", to=FLOAT)], [node("Identity", "x", "y")]),
+    "a bias by row and by column": ([node("MatMul", "x square", "a"), node("Add", "a bias", "y")], [node("MatMul", "x square", "a"), node("Add", "a rows", "y")]),
+    "a scale before and after": ([node("Mul", "x gain", "a"), node("MatMul", "a square", "y")], [node("MatMul", "x square", "a"), node("Mul", "a gain", "y")]),
+    "expanded and not": ([node("ReduceMax", "x", "y", axes=[1])], [node("ReduceMax", "x", "a", axes=[1]), node("Expand", "a four", "y")]),
+    "a one in front": ([node("Relu", "x", "y")], [node("Relu", "x", "a"), node("Unsqueeze", "a zero", "y")]),
+}
+C += [("eps1", f(0.1)), ("square", np.random.default_rng(4).standard_normal((6, 6)).astype(np.float32)), ("four", i(1, 4, 1))]
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_spellings_are_proven_equal(thaw, save, name):
+    a, b = pair(*EQUAL[name], constants=C)
+    outputs = proofs(thaw, save(a, "a"), save(b, "b"))
+    assert verdicts(outputs) == {"y": "proven"}, outputs
+
+
+@pytest.mark.parametrize("name", APART)
+def test_near_misses_are_not_proven(thaw, save, name):
+    a, b = pair(*APART[name], constants=C)
+    outputs = proofs(thaw, save(a, "a"), save(b, "b"))
+    # What float16 loses is within the tolerance of a run.
+    assert verdicts(outputs) == {"y": "open" if name == "a Cast that loses" else "differs"} and outputs[0]["open"], outputs
+
+
+def test_random_numbers_are_never_proven_equal(thaw, save):
+    path = save(model([node("RandomNormalLike", "x", "r"), node("Add", "x r", "y")], X, Y))
+    (one,) = proofs(thaw, path, path)
+    assert one["verdict"] == "open" and "RandomNormalLike" in one["open"]
+
+
+def test_a_size_is_bound_by_its_axis_and_not_by_its_name(thaw, save):
+    """Both call a size n; it is the first input's in one model and the second's in the other."""
+    def made(first, second):
+        nodes = [node("Shape", "b", "s", start=0, end=1), node("ConstantOfShape", "s", "y")]
+        return model(nodes, [("a", FLOAT, (first,)), ("b", FLOAT, (second,))], Y, opset=17)
+    same, other = save(made("n", "m"), "same"), save(made("m", "n"), "other")
+    assert verdicts(proofs(thaw, same, other)) == {"y": "proven"}
+    swapped = model([node("Shape", "a", "s", start=0, end=1), node("ConstantOfShape", "s", "y")], [("a", FLOAT, ("n",)), ("b", FLOAT, ("m",))], Y)
+    (one,) = proofs(thaw, save(swapped, "swapped"), other, "--sizes", "a_dim0=2|3,b_dim0=5") or proofs(thaw, save(swapped, "swapped"), other)
+    assert one["verdict"] != "proven"
+
+
+def test_sizes_that_only_a_run_tells_are_apart(thaw, save):
+    """NonZero of two tensors, under one name."""
+    def made(of):
+        return model([node("NonZero", of, "z"), node("Shape", "z", "y")], [("a", FLOAT, ("n",)), ("b", FLOAT, ("n",))], [("y", INT64)])
+    a, b = save(made("a"), "a"), save(made("b"), "b")
+    assert verdicts(proofs(thaw, a, b))["y"] != "proven"
+    assert verdicts(proofs(thaw, a, a)) == {"y": "proven"}
+
+
+def test_a_batch_norm_that_went_into_a_convolution(thaw, save):
+    rng = np.random.default_rng(11)
+    weight, bias = rng.standard_normal((4, 3, 3, 3)).astype(np.float32), rng.standard_normal(4).astype(np.float32)
+    scale, shift, mean = (rng.standard_normal(4).astype(np.float32) for _ in range(3))
+    variance = rng.random(4).astype(np.float32) + 0.5
+    image = [("x", FLOAT, ("n", 3, "h", "w"))]
+    apart = model([node("Conv", "x w b", "c"), node("BatchNormalization", "c s t m v", "y")], image, Y,
+                  [("w", weight), ("b", bias), ("s", scale), ("t", shift), ("m", mean), ("v", variance)])
+    factor = scale / np.sqrt(variance + np.float32(1e-5))
+    whole = [("w", weight * factor[:, None, None, None]), ("b", (bias - mean) * factor + shift)]
+    folded = model([node("Conv", "x w b", "y")], image, Y, whole)
+    path = save(apart, "apart")
+    called = thaw.json("verify", save(folded, "folded"), "--against", path, "--prove", code=0)
+    assert verdicts(called["outputs"]) == {"y": "proven"}, called["outputs"]
+    assert called["rounded_constants"] >= 1 and 0 < called["rounding_steps"] < 16
+    beyond = model([node("Conv", "x w b", "y")], image, Y, [("w", whole[0][1] * np.float32(1.0001)), whole[1]])
+    (one,) = proofs(thaw, save(beyond, "beyond"), path)
+    assert one["verdict"] != "proven" and one["open"]
+
+
+def test_a_function_is_its_body(thaw, save):
+    body = helper.make_function("own", "Twice", ["a"], ["b"], [node("Add", "a a", "b")], [helper.make_opsetid("", 17)])
+    call = helper.make_node("Twice", ["x"], ["y"], domain="own")
+    called = model([call], X, Y, functions=[body], domains=["own"])
+    plain = model([node("Mul", "x two", "y")], X, Y, [("two", f(2))])
+    assert verdicts(proofs(thaw, save(called, "called"), save(plain, "plain"))) == {"y": "proven"}
+
+
+def test_a_branch_that_is_always_taken(thaw, save):
+    info = helper.make_tensor_value_info
+    yes = helper.make_graph([node("Relu", "x", "p")], "yes", [], [info("p", FLOAT, None)])
+    no = helper.make_graph([node("Neg", "x", "q")], "no", [], [info("q", FLOAT, None)])
+    for known, wanted in ((True, "proven"), (False, "differs")):
+        chosen = model([node("If", "c", "y", then_branch=yes, else_branch=no)], X, Y, [("c", np.array(known))])
+        plain = model([node("Relu", "x", "y")], X, Y)
+        assert verdicts(proofs(thaw, save(chosen, "chosen"), save(plain, "plain"))) == {"y": wanted}
+
+
+@pytest.mark.parametrize("options", [["--cast"], ["--per-sample"], ["--map", "x=x"]])
+def test_what_cannot_be_proven_is_refused(thaw, save, options):
+    path = save(model([node("Relu", "x", "y")], X, Y))
+    assert "--prove" in thaw("verify", path, "--against", path, "--prove", *options, code=2).stderr
+
+
+def test_a_deep_graph_takes_no_stack(thaw, save):
+    """Nodes that follow each other."""
+    count = 20_000
+    nodes = [node("Sin" if k % 2 else "Add", f"v{k}" if k % 2 else f"v{k} x", f"v{k + 1}") for k in range(count)]
+    nodes[0].input[0] = "x"
+    nodes.append(node("Identity", f"v{count}", "y"))
+    path = save(model(nodes, [("x", FLOAT, ("n",))], Y))
+    assert verdicts(proofs(thaw, path, path, "--points", 1)) == {"y": "proven"}
