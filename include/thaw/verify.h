@@ -136,8 +136,8 @@ enum class OutputVerdict : uint8_t {
 struct OutputProof {
   std::string name;
   OutputVerdict verdict = OutputVerdict::kOpen;
-  std::string
-      open;  // the smallest place that is not proven: "Softmax 'b.3' against MultiHeadAttention 'b.3'"; empty where proven
+  // The smallest that is not proven: "Softmax 'b.3' against MultiHeadAttention 'b.3'"; empty where proven.
+  std::string place;
 };
 
 struct VerifyReport {

@@ -193,7 +193,7 @@ def verify(model: ModelLike, against: ModelLike | None = None, *, sizes: Sizes =
            values: Values | None = None, value_range: Ranges | None = None, seed: int = 0, atol: float | None = None,
            rtol: float | None = None, cosine: float | None = None, outputs: Iterable[str] = (), mask: str = "", cast: bool = False,
            per_sample: bool = False, map: Mapping[str, str] | None = None, threads: int = 0, optimization: str = "all",
-           providers: Providers = (), against_provider: Providers = (), where: bool = False, progress: Callable[[int, int], None] | None = None) -> _thaw.VerifyReport:
+           providers: Providers = (), against_provider: Providers = (), where: bool = False, prove: bool = False, progress: Callable[[int, int], None] | None = None) -> _thaw.VerifyReport:
     """Compares a model with a reference: runs both on the same inputs at several sizes, and compares all outputs.
 
     Args:
@@ -220,13 +220,17 @@ def verify(model: ModelLike, against: ModelLike | None = None, *, sizes: Sizes =
             `set_providers`.
         against_provider: The same of the reference; by default `providers`.
         where: Where outputs differ, find the first tensors inside the models that do.
+        prove: Prove each output equal at every size, in real arithmetic, or name the smallest place where that is open; the reference
+            is a model of the same names.
         progress: Called with points done and in total.
 
     Returns:
-        The report; `accepted` where all outputs agree at all points.
+        The report; `accepted` where all outputs agree at all points. With `prove` its `outputs` have a verdict each: PROVEN, OPEN or
+        DIFFERS.
 
     Raises:
-        InvalidArgument: an unknown size, input or output; or the two have inputs of other names or dtypes.
+        InvalidArgument: an unknown size, input or output; or the two have inputs of other names or dtypes; or with `prove` the reference
+            is no model, or is compared in part.
         RuntimeFailed: a side does not load, or no size was found at which the reference runs.
 
     Examples:
@@ -241,7 +245,7 @@ def verify(model: ModelLike, against: ModelLike | None = None, *, sizes: Sizes =
     options.how.cast, options.how.per_sample, options.how.names = cast, per_sample, dict(map or {})
     options.how.session.threads, options.how.session.optimization = threads, choice(_thaw.Optimization, optimization)
     options.how.session.providers, options.how.providers = _providers(providers), _providers(against_provider)
-    options.where = where
+    options.where, options.prove = where, prove
     if progress is not None:
         options.progress = progress
     options.model, given = path_or_model(model)

@@ -147,11 +147,9 @@ TermId Algebra::reduce(std::string_view op, TermId x, std::span<const int64_t> a
   double factor = 1;
   const bool is_linear = is_real(terms[x].dtype) && (op == "ReduceSum" || op == "ReduceMean");
   if (is_linear) {
-    const Scaled parts = arithmetic.split(x);
-    if (terms[parts.term].shape && is_same(*terms[parts.term].shape, *terms[x].shape)) {
-      factor = parts.factor;
-      x = parts.term;
-    }
+    const Scaled parts = without_factor(x);
+    factor = parts.factor;
+    x = parts.term;
   }
   Term term;
   term.op = op;
@@ -174,13 +172,55 @@ TermId Algebra::mean(TermId x, std::span<const int64_t> axes) {
   return views.conform(arithmetic.times(1.0 / static_cast<double>(count), sum), *terms[sum].shape);
 }
 
+TermId Algebra::softmax(const std::string& op, TermId x, int64_t axis) {
+  Term term;
+  term.op = op;
+  term.ints = {axis};
+  term.arguments = {x};
+  term.dtype = terms[x].dtype;
+  term.shape = terms[x].shape;
+  return terms.add(std::move(term));
+}
+
+std::optional<TermId> Algebra::by_channel(TermId row, size_t rank) {
+  const auto& of = terms[row].shape;
+  if (!is_known(of) || of->size() != 1) return std::nullopt;
+  Shape shape(rank - 1, dim::Dim(1));
+  shape[0] = of->front();
+  return views.reshape(row, shape);
+}
+
+TermId Algebra::of_each(const std::string& op, TermId x) {
+  const auto write = [&](const std::vector<TermId>& o) {
+    return terms.apply("node " + op, {o[0]}, terms[o[0]].dtype, terms[o[0]].shape, settings_of_plain(op));
+  };
+  return elementwise({x}, write).value_or(write({x}));
+}
+
+// The number that all elements are multiplied by, and the rest: behind views too.
+Scaled Algebra::without_factor(TermId x) {
+  std::vector<TermId> outer;
+  TermId bare = x;
+  while (terms[bare].is("Reshape") || terms[bare].is("Transpose")) {
+    outer.push_back(bare);
+    bare = terms[bare].arguments[0];
+  }
+  const Scaled parts = arithmetic.factored(bare);
+  const auto &inner = terms[parts.term].shape, &whole = terms[bare].shape;
+  if (parts.factor == 1 || !is_known(inner) || !is_known(whole) || !is_same(*inner, *whole)) return {1, x};
+  TermId made = parts.term;
+  for (size_t i = outer.size(); i-- > 0;) {
+    const Term& view = terms[outer[i]];
+    made = view.is("Reshape") ? views.reshape(made, *view.shape) : views.transpose(made, view.ints);
+  }
+  return {parts.factor, made};
+}
+
 TermId Algebra::matmul(TermId a, TermId b) {
   const ir::DataType type = terms[a].dtype;
   double factor = 1;
   for (TermId* side : {&a, &b}) {
-    const Scaled parts = arithmetic.split(*side);
-    if (parts.factor == 1 || !terms[parts.term].shape || !is_same(*terms[parts.term].shape, *terms[*side].shape))
-      continue;
+    const Scaled parts = without_factor(*side);
     factor *= parts.factor;
     *side = parts.term;
   }

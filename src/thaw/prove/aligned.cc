@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/ops/rule/registry.h"
 #include "thaw/prove/expand_calls.h"
 
 namespace thaw::proving {
@@ -95,15 +96,69 @@ void forget_inner_shapes(ir::Graph& graph) {
   }
 }
 
-// All values that nodes make get names of their own: a size that only a run tells is called after its value.
-void tell_values_apart(ir::Graph& graph) {
-  std::vector<ir::Value*> made;
+// Attributes that say yes or no. Inference and runtimes differ in what they take other numbers for.
+constexpr std::string_view kFlags[] = {"allowzero",
+                                       "ceil_mode",
+                                       "channels_last",
+                                       "exclusive",
+                                       "fmod",
+                                       "interleaved",
+                                       "keepdims",
+                                       "largest",
+                                       "layout",
+                                       "new_axis",
+                                       "noop_with_empty_axes",
+                                       "onesided",
+                                       "reverse",
+                                       "saturate",
+                                       "sorted",
+                                       "spatial",
+                                       "training_mode",
+                                       "transA",
+                                       "transB",
+                                       "transBatchA",
+                                       "transBatchB",
+                                       "unidirectional",
+                                       "upper"};
+
+void require_plain_flags(const ir::Graph& graph) {
   for (const ir::Node* node : graph.nodes()) {
-    for (ir::Graph* inner : node->subgraphs()) tell_values_apart(*inner);
-    for (ir::Value* value : node->outputs())
-      if (value) made.push_back(value);
+    for (const ir::Graph* inner : node->subgraphs()) require_plain_flags(*inner);
+    if (!node->domain().empty() && node->domain() != ops::kMicrosoft) continue;
+    for (const ir::Attribute& attribute : node->attributes()) {
+      const auto* value = attribute.as<int64_t>();
+      if (!value || *value == 0 || *value == 1 || std::ranges::find(kFlags, attribute.name) == std::end(kFlags))
+        continue;
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = fmt::format("the attribute '{}' is {}", attribute.name, *value),
+                   .where = node->describe() + ", verify --prove",
+                   .expected = "0 or 1, as runtimes differ in what they take other numbers for",
+                   .next = "set it to one of these, or compare the models without --prove"});
+    }
   }
-  for (ir::Value* value : made) graph.rename(value, graph.unique_name("reference of " + value->name()));
+}
+
+template <typename F>
+void for_each_made(const ir::Graph& graph, F f) {
+  for (const ir::Node* node : graph.nodes()) {
+    for (ir::Graph* inner : node->subgraphs()) for_each_made(*inner, f);
+    for (ir::Value* value : node->outputs())
+      if (value) f(value);
+  }
+}
+
+// A size that only a run tells is called after the value that has it: no value of one model has the name of one of the other.
+void tell_values_apart(const ir::Graph& from, ir::Graph& graph) {
+  std::string prefix;
+  bool is_free = false;
+  while (!is_free) {
+    prefix += "reference of ";
+    is_free = true;
+    for_each_made(from, [&](const ir::Value* value) { is_free = is_free && !value->name().starts_with(prefix); });
+  }
+  std::vector<ir::Value*> made;
+  for_each_made(graph, [&](ir::Value* value) { made.push_back(value); });
+  for (ir::Value* value : made) value->graph()->rename(value, graph.unique_name(prefix + value->name()));
 }
 
 }  // namespace
@@ -113,10 +168,12 @@ Aligned align(const ir::Model& first, const ir::Model& second) {
   aligned.models = {ir::clone(first), ir::clone(second)};
   for (const auto& model : aligned.models) {
     expand_calls(*model);
+    require_plain_flags(*model->graph);
+    for (const auto& function : model->functions) require_plain_flags(*function->body);
     ir::tell_names_apart(*model);
     forget_inner_shapes(*model->graph);
   }
-  tell_values_apart(*aligned.models[1]->graph);
+  tell_values_apart(*aligned.models[0]->graph, *aligned.models[1]->graph);
   for (const ir::Value* value : aligned.models[0]->graph->inputs()) {
     const ir::Value* same = value->initializer() ? nullptr : input_named(*aligned.models[1], value->name());
     if (!same || !value->type.shape || !same->type.shape || value->type.shape->size() == same->type.shape->size())

@@ -14,6 +14,9 @@ constexpr size_t kMostAddends = 16;  // of a sum that becomes part of another: c
 
 bool is_integer(double x) { return x == std::floor(x); }
 
+// Whether float64 holds what came of numbers that are not 0: past its range all would be one number.
+bool is_held(double made) { return std::isfinite(made) && made != 0; }
+
 // Calls f(i, offset of a, offset of b) for each element of what two constants broadcast to.
 template <typename F>
 bool for_broadcast(const std::vector<int64_t>& a, const std::vector<int64_t>& b, std::vector<int64_t>& result, F f) {
@@ -106,6 +109,29 @@ Scaled Arithmetic::split(TermId x) const {
   return {1, x};
 }
 
+std::optional<size_t> Arithmetic::lead_of(const Term& sum) const {
+  for (size_t i = 0; i < sum.arguments.size(); ++i) {
+    if (is_one(sum.arguments[i]) || constants_.is_constant(sum.arguments[i])) continue;
+    const double lead = sum.numbers[i];
+    const bool divides = std::ranges::all_of(sum.numbers, [&](double n) { return n == 0 || is_held(n / lead); });
+    return lead != 0 && lead != 1 && divides ? std::optional(i) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Scaled Arithmetic::factored(TermId x) {
+  const Term term = terms_[x];
+  if (term.kind != Term::Kind::kSum) return {1, x};
+  if (term.arguments.size() == 1) return split(x);
+  const auto lead = lead_of(term);
+  if (!lead) return {1, x};
+  const double factor = term.numbers[*lead];
+  std::vector<Scaled> rest;
+  for (size_t i = 0; i < term.arguments.size(); ++i)
+    rest.push_back({i == *lead ? 1 : term.numbers[i] / factor, term.arguments[i]});
+  return {factor, sum(std::move(rest), term.dtype)};
+}
+
 std::optional<double> Arithmetic::number_of(TermId x) const {
   while (terms_[x].is("Expand")) x = terms_[x].arguments[0];
   const Scaled parts = split(x);
@@ -153,7 +179,10 @@ TermId Arithmetic::sum(std::vector<Scaled> addends, DataType type) {
   for (const Scaled& one : addends) {
     const TermId bare = views_.unexpanded(one.term);
     const Term& term = terms_[bare];
-    if (term.kind == Term::Kind::kSum && term.arguments.size() <= kMostAddends) {
+    const bool fits = term.kind == Term::Kind::kSum && term.arguments.size() <= kMostAddends &&
+                      std::ranges::all_of(
+                          term.numbers, [&](double n) { return n == 0 || one.factor == 0 || is_held(one.factor * n); });
+    if (fits) {
       for (size_t i = 0; i < term.arguments.size(); ++i)
         flat.push_back({one.factor * term.numbers[i], term.arguments[i]});
     } else {
@@ -164,7 +193,7 @@ TermId Arithmetic::sum(std::vector<Scaled> addends, DataType type) {
   std::vector<Scaled> merged, constants;
   for (const Scaled& one : flat) {
     std::vector<Scaled>& to = constants_.is_constant(one.term) || is_one(one.term) ? constants : merged;
-    if (!to.empty() && to.back().term == one.term) {
+    if (!to.empty() && to.back().term == one.term && std::isfinite(to.back().factor + one.factor)) {
       to.back().factor += one.factor;
     } else {
       to.push_back(one);
@@ -204,26 +233,24 @@ void Arithmetic::add_factor(Power factor, double& number, std::vector<Power>& fa
   const Term& term = terms_[bare];
   const auto take_number = [&](double value) {  // false where its power is no real number
     const double raised = std::pow(value, exponent);
-    if (!std::isfinite(raised) || raised == 0 || value == 0 || (value < 0 && !is_integer(exponent))) return false;
+    if (!is_held(raised) || value == 0 || (value < 0 && !is_integer(exponent))) return false;
+    if (number != 0 && !is_held(number * raised)) return false;
     number *= raised;
     return true;
   };
   if (is_one(bare)) return;
   if (term.kind == Term::Kind::kSum) {
-    const std::vector<TermId> arguments = term.arguments;
-    const std::vector<double> numbers = term.numbers;
-    if (arguments.size() == 1) {
-      if (take_number(numbers[0])) {
-        add_factor({arguments[0], exponent}, number, factors, type);
-        return;
+    const auto lead = term.arguments.size() == 1 ? 0 : lead_of(term);
+    if (lead && take_number(term.numbers[*lead])) {
+      const Scaled parts = factored(bare);
+      if (term.arguments.size() == 1) {
+        add_factor({parts.term, exponent}, number, factors, type);
+      } else {
+        factors.push_back({parts.term, exponent});
       }
-    } else if (const double lead = numbers[0]; lead != 1 && take_number(lead)) {
-      std::vector<Scaled> rest;
-      for (size_t i = 0; i < arguments.size(); ++i) rest.push_back({i == 0 ? 1 : numbers[i] / lead, arguments[i]});
-      factors.push_back({sum(std::move(rest), type), exponent});
-      return;
+    } else {
+      factors.push_back({bare, exponent});
     }
-    factors.push_back({bare, exponent});
     return;
   }
   if (term.kind == Term::Kind::kProduct) {

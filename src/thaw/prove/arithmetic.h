@@ -48,11 +48,14 @@ class Arithmetic {
 
   // The number in front of a term, and what is left.
   Scaled split(TermId x) const;
+  // The same of a sum of several: the number in front of the first that is no constant.
+  Scaled factored(TermId x);
   // The number that all elements of a term are; nullopt where it is none.
   std::optional<double> number_of(TermId x) const;
 
  private:
   bool is_one(TermId x) const { return terms_[x].is("One"); }
+  std::optional<size_t> lead_of(const Term& sum) const;
   std::optional<Numbers> combined(std::span<const Power> factors, double factor) const;
   std::optional<Numbers> added(std::span<const Scaled> addends) const;
   std::optional<TermId> with_scaled_weight(TermId of, TermId scale, ir::DataType type);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <unordered_map>
 
@@ -36,9 +37,45 @@ class Definitions {
 
   Results sigmoid_times(double alpha) {
     return each([&](TermId x) {
-      return algebra_.arithmetic.multiply(x, of_each("Sigmoid", algebra_.arithmetic.times(alpha, x)));
+      return algebra_.arithmetic.multiply(x, algebra_.of_each("Sigmoid", algebra_.arithmetic.times(alpha, x)));
     });
   }
+
+  // alpha x below 0.
+  Results leaky_relu(double alpha) {
+    return each([&](TermId x) { return leaky(x, alpha); });
+  }
+  // What lies between 0 and 1 of alpha x + beta.
+  Results hard_sigmoid(double alpha, double beta) {
+    return each([&](TermId x) { return between(linear(x, alpha, beta), 0, 1); });
+  }
+
+  // A convolution, what is added to it, and what is done to the sum.
+  Results fused_conv() {
+    auto made = convolution(algebra_, read_);
+    if (!made || !is_known(terms_[*made].shape)) return {};
+    if (read_.has(3)) {
+      if (!is_floating(read_.operands[3], terms_[*made].dtype)) return {};
+      const Results sum = each_of({*made, read_.operands[3]},
+                                  [&](const std::vector<TermId>& o) { return algebra_.arithmetic.add(o[0], o[1]); });
+      if (sum.empty()) return {};
+      made = sum[0];
+    }
+    const ir::Attribute* numbers = read_.node.attribute("activation_params");
+    const auto* given = numbers ? numbers->as<std::vector<float>>() : nullptr;
+    return activated(*made, given ? std::vector<double>(given->begin(), given->end()) : std::vector<double>());
+  }
+
+  Results fused_gemm() {
+    const auto made = gemm(algebra_, read_);
+    if (!made || !is_known(terms_[*made].shape)) return {};
+    std::vector<double> numbers;
+    for (const char* name : {"activation_alpha", "activation_beta"})
+      if (read_.node.attribute(name)) numbers.push_back(read_.real(name, 0));
+    return activated(*made, numbers);
+  }
+
+  Results attention() { return multi_head_attention(algebra_, read_); }
 
   Results layer_norm(DataType type) {
     const TermId x = read_.operands[0];
@@ -142,12 +179,34 @@ class Definitions {
     return each_of({read_.operands[0]}, [&](const std::vector<TermId>& o) { return f(o[0]); });
   }
 
-  // An operator of ai.onnx as a node of it is read.
-  TermId of_each(const std::string& op, TermId x) {
-    const auto write = [&](const std::vector<TermId>& o) {
-      return terms_.apply("node " + op, {o[0]}, terms_[o[0]].dtype, terms_[o[0]].shape, settings_of_plain(op));
+  TermId linear(TermId x, double alpha, double beta) {
+    const DataType type = terms_[x].dtype;
+    return algebra_.arithmetic.sum({{alpha, x}, {beta, algebra_.constants.one(type)}}, type);
+  }
+  TermId limited(std::string_view op, TermId x, double bound) {
+    const std::array both{x, algebra_.arithmetic.number(bound, terms_[x].dtype)};
+    return algebra_.extremum(op, both);
+  }
+  TermId between(TermId x, double low, double high) { return limited("Min", limited("Max", x, low), high); }
+  TermId leaky(TermId x, double alpha) {
+    return algebra_.arithmetic.sum({{1, limited("Max", x, 0)}, {alpha, limited("Min", x, 0)}}, terms_[x].dtype);
+  }
+
+  // What the attribute "activation" says, with its numbers.
+  Results activated(TermId x, const std::vector<double>& numbers) {
+    const std::string_view name = read_.node.attribute_string("activation", "");
+    const auto one = [&](size_t count, const std::function<TermId(TermId)>& f) -> Results {
+      if (numbers.size() != count) return {};
+      return each_of({x}, [&](const std::vector<TermId>& o) { return f(o[0]); });
     };
-    return algebra_.elementwise({x}, write).value_or(write({x}));
+    if (name == "Relu") return one(0, [&](TermId v) { return limited("Max", v, 0); });
+    if (name == "Sigmoid" || name == "Tanh")
+      return one(0, [&](TermId v) { return algebra_.of_each(std::string(name), v); });
+    if (name == "LeakyRelu") return one(1, [&](TermId v) { return leaky(v, numbers[0]); });
+    if (name == "HardSigmoid")
+      return one(2, [&](TermId v) { return between(linear(v, numbers[0], numbers[1]), 0, 1); });
+    if (name == "Clip") return one(2, [&](TermId v) { return between(v, numbers[0], numbers[1]); });
+    return {};
   }
 
   TermId gelu_of(TermId x, bool by_tanh) {
@@ -155,9 +214,9 @@ class Definitions {
     TermId inner = kNoTerm;
     if (by_tanh) {
       const double root = std::sqrt(2 / M_PI);
-      inner = of_each("Tanh", real.sum({{root, x}, {root * 0.044715, real.power(x, 3)}}, terms_[x].dtype));
+      inner = algebra_.of_each("Tanh", real.sum({{root, x}, {root * 0.044715, real.power(x, 3)}}, terms_[x].dtype));
     } else {
-      inner = of_each("Erf", real.times(std::sqrt(0.5), x));
+      inner = algebra_.of_each("Erf", real.times(std::sqrt(0.5), x));
     }
     return real.product({{x, 1}, {real.plus(inner, 1), 1}}, terms_[x].dtype, 0.5);
   }
@@ -206,6 +265,9 @@ const std::unordered_map<std::string_view, Definition>& onnx_definitions() {
       {"Gelu", [](Definitions& d,
                   const NodeToRead& n) { return d.gelu(n.node.attribute_string("approximate", "none") == "tanh"); }},
       {"Swish", [](Definitions& d, const NodeToRead& n) { return d.sigmoid_times(n.real("alpha", 1)); }},
+      {"LeakyRelu", [](Definitions& d, const NodeToRead& n) { return d.leaky_relu(n.real("alpha", 0.01F)); }},
+      {"HardSigmoid",
+       [](Definitions& d, const NodeToRead& n) { return d.hard_sigmoid(n.real("alpha", 0.2F), n.real("beta", 0.5F)); }},
       {"LayerNormalization", [](Definitions& d, const NodeToRead& n) { return d.layer_norm(n.results[0].dtype); }},
       {"RMSNormalization", [](Definitions& d, const NodeToRead&) { return d.rms_norm(); }},
       {"SimplifiedLayerNormalization", [](Definitions& d, const NodeToRead&) { return d.rms_norm(); }},
@@ -224,6 +286,9 @@ const std::unordered_map<std::string_view, Definition>& microsoft_definitions() 
       {"SkipSimplifiedLayerNormalization", [](Definitions& d, const NodeToRead&) { return d.skip_norm(false); }},
       {"SimplifiedLayerNormalization", [](Definitions& d, const NodeToRead&) { return d.rms_norm(); }},
       {"FusedMatMul", [](Definitions& d, const NodeToRead&) { return d.fused_matmul(); }},
+      {"FusedConv", [](Definitions& d, const NodeToRead&) { return d.fused_conv(); }},
+      {"FusedGemm", [](Definitions& d, const NodeToRead&) { return d.fused_gemm(); }},
+      {"MultiHeadAttention", [](Definitions& d, const NodeToRead&) { return d.attention(); }},
   };
   return all;
 }
@@ -232,7 +297,7 @@ const std::unordered_map<std::string_view, Definition>& microsoft_definitions() 
 
 std::vector<TermId> by_definition(Algebra& algebra, const NodeToRead& read) {
   const bool is_microsoft = read.node.domain() == ops::kMicrosoft;
-  if ((!read.node.domain().empty() && !is_microsoft) || !read.has_plain_flags()) return {};
+  if (!read.node.domain().empty() && !is_microsoft) return {};
   const auto& all = is_microsoft ? microsoft_definitions() : onnx_definitions();
   const auto found = all.find(read.node.op_type());
   if (found == all.end()) return {};

@@ -68,7 +68,7 @@ class Laws {
 
   // Reshape, Flatten, Squeeze, Unsqueeze: the order of elements stays.
   Results reshaped() {
-    const Shape* shape = known_shape(0);
+    const Shape* shape = read_.known_shape(0);
     if (!shape || read_.node.outputs().size() != 1) return {};
     return {algebra_.views.reshape(read_.operands[0], *shape)};
   }
@@ -92,13 +92,13 @@ class Laws {
   }
 
   Results expand() {
-    const Shape* shape = known_shape(0);
+    const Shape* shape = read_.known_shape(0);
     if (!shape || !is_known(terms_[read_.operands[0]].shape)) return {};
     return {algebra_.views.conform(read_.operands[0], *shape)};
   }
 
   Results constant_of_shape() {
-    const Shape* shape = known_shape(0);
+    const Shape* shape = read_.known_shape(0);
     if (!shape) return {};
     const ir::Attribute* value = read_.node.attribute("value");
     const auto* tensor = value ? value->as<std::shared_ptr<ir::Tensor>>() : nullptr;
@@ -112,7 +112,7 @@ class Laws {
 
   Results slice() {
     const TermId x = read_.operands[0];
-    const Shape* shape = known_shape(0);
+    const Shape* shape = read_.known_shape(0);
     if (!shape || !is_known(terms_[x].shape) || read_.opset < 10) return {};
     const Shape from = *terms_[x].shape;
     const auto begins = dims_of(1);
@@ -154,7 +154,7 @@ class Laws {
     Results results;
     Dim begin = 0;
     for (size_t i = 0; i < read_.results.size(); ++i) {
-      const Shape* shape = known_shape(i);
+      const Shape* shape = read_.known_shape(i);
       if (!shape) return {};
       const Cut cut{*axis, begin, (*shape)[static_cast<size_t>(*axis)], 1};
       results.push_back(algebra_.views.slice(x, std::span(&cut, 1)));
@@ -371,78 +371,17 @@ class Laws {
     const auto axis = position(read_.integer("axis", read_.opset < 13 ? 1 : -1), rank);
     // Before opset 13 all axes from that one on are one.
     if (!axis || (read_.opset < 13 && *axis != static_cast<int64_t>(rank) - 1)) return {};
-    Term term;
-    term.op = read_.node.op_type();
-    term.ints = {*axis - static_cast<int64_t>(rank)};
-    term.arguments = {x};
-    term.dtype = terms_[x].dtype;
-    term.shape = terms_[x].shape;
-    return {terms_.add(std::move(term))};
+    return {algebra_.softmax(read_.node.op_type(), x, *axis - static_cast<int64_t>(rank))};
   }
 
   Results matmul() {
     const TermId a = read_.operands[0], b = read_.operands[1];
-    if (!is_matrix(a) || !is_matrix(b)) return {};
+    if (!algebra_.is_matrix(a) || !algebra_.is_matrix(b)) return {};
     return {algebra_.matmul(a, b)};
   }
 
-  Results gemm() {
-    const TermId a = read_.operands[0], b = read_.operands[1];
-    if (read_.opset < 7 || !is_matrix(a) || !is_matrix(b) || terms_[a].shape->size() != 2 ||
-        terms_[b].shape->size() != 2)
-      return {};
-    const std::array<int64_t, 2> turned{1, 0};
-    const TermId left = read_.integer("transA", 0) != 0 ? algebra_.views.transpose(a, turned) : a;
-    const TermId right = read_.integer("transB", 0) != 0 ? algebra_.views.transpose(b, turned) : b;
-    const TermId made = algebra_.matmul(left, right);
-    if (!is_known(terms_[made].shape)) return {};
-    const double alpha = read_.real("alpha", 1), beta = read_.real("beta", 1);
-    std::vector<TermId> operands{made};
-    if (read_.has(2)) operands.push_back(read_.operands[2]);
-    const auto sum = algebra_.elementwise(operands, [&](const std::vector<TermId>& o) {
-      std::vector<Scaled> addends{{alpha, o[0]}};
-      if (o.size() > 1) addends.push_back({beta, o[1]});
-      return algebra_.arithmetic.sum(addends, terms_[made].dtype);
-    });
-    if (!sum) return {};
-    return {*sum};
-  }
-
-  // A bias is added to each channel.
-  Results convolution() {
-    const TermId x = read_.operands[0], weight = read_.operands[1];
-    if (!is_real(terms_[x].dtype) || !is_known(terms_[weight].shape) || terms_[weight].shape->size() < 3) return {};
-    const Shape* shape = known_shape(0);
-    const size_t axes = terms_[weight].shape->size() - 2;
-    const std::string_view padding = read_.node.attribute_string("auto_pad", "NOTSET");
-    const auto list = [&](std::string_view name, int64_t otherwise, size_t count) {
-      const auto given = read_.node.attribute_ints(name);
-      return given.empty() ? std::vector<int64_t>(count, otherwise) : std::vector<int64_t>(given.begin(), given.end());
-    };
-    if (!shape || (padding != "NOTSET" && padding != "VALID" && padding != "SAME_UPPER" && padding != "SAME_LOWER"))
-      return {};
-    Term term;
-    term.op = "Conv";
-    term.ints = {read_.integer("group", 1)};
-    const auto add = [&](const std::vector<int64_t>& values) {
-      term.ints.insert(term.ints.end(), values.begin(), values.end());
-    };
-    add(list("strides", 1, axes));
-    add(list("dilations", 1, axes));
-    if (padding.starts_with("SAME")) {
-      term.settings = padding;
-    } else {
-      add(padding == "VALID" ? std::vector<int64_t>(2 * axes, 0) : list("pads", 0, 2 * axes));
-    }
-    term.arguments = {x, weight};
-    term.dtype = terms_[x].dtype;
-    term.shape = *shape;
-    const TermId made = terms_.add(std::move(term));
-    if (!read_.has(2)) return {made};
-    const auto biased = plus_by_channel(made, read_.operands[2]);
-    if (!biased) return {};
-    return {*biased};
-  }
+  Results gemm() { return read_.opset < 7 ? Results() : results_of(proving::gemm(algebra_, read_)); }
+  Results convolution() { return results_of(proving::convolution(algebra_, read_)); }
 
   Results batch_norm() {
     const TermId x = read_.operands[0];
@@ -451,7 +390,7 @@ class Laws {
     std::array<TermId, 4> parameters{};  // scale, bias, mean, variance
     for (size_t i = 0; i < 4; ++i) {
       if (terms_[read_.operands[i + 1]].dtype != terms_[x].dtype) return {};
-      const auto one = by_channel(read_.operands[i + 1], terms_[x].shape->size());
+      const auto one = algebra_.by_channel(read_.operands[i + 1], terms_[x].shape->size());
       if (!one) return {};
       parameters[i] = *one;
     }
@@ -478,19 +417,9 @@ class Laws {
     return axis < 0 ? axis + count : axis;
   }
 
-  // Of a result; null where it is not known by its operands.
-  const Shape* known_shape(size_t i) const {
-    if (i >= read_.results.size() || read_.is_new_size[i] || !is_known(read_.results[i].shape)) return nullptr;
-    return &*read_.results[i].shape;
-  }
-
   std::optional<std::vector<Dim>> dims_of(size_t i) const {
     if (!read_.has(i) || terms_[read_.operands[i]].kind != Term::Kind::kSizes) return std::nullopt;
     return terms_[read_.operands[i]].dims;
-  }
-
-  bool is_matrix(TermId id) const {
-    return is_real(terms_[id].dtype) && is_known(terms_[id].shape) && terms_[id].shape->size() >= 2;
   }
 
   static bool keeps_numbers(DataType from, DataType to) {
@@ -552,19 +481,7 @@ class Laws {
     return {*made};
   }
 
-  std::optional<TermId> by_channel(TermId parameter, size_t rank) {
-    if (!is_known(terms_[parameter].shape) || terms_[parameter].shape->size() != 1) return std::nullopt;
-    Shape shape(rank - 1, Dim(1));
-    shape[0] = terms_[parameter].shape->front();
-    return algebra_.views.reshape(parameter, shape);
-  }
-
-  std::optional<TermId> plus_by_channel(TermId x, TermId bias) {
-    const auto channels = by_channel(bias, terms_[x].shape->size());
-    if (!channels) return std::nullopt;
-    return algebra_.elementwise({x, *channels},
-                                [&](const std::vector<TermId>& o) { return algebra_.arithmetic.add(o[0], o[1]); });
-  }
+  static Results results_of(std::optional<TermId> made) { return made ? Results{*made} : Results{}; }
 
   Algebra& algebra_;
   Terms& terms_;
@@ -627,17 +544,13 @@ const std::unordered_map<std::string_view, Law>& table() {
 
 }  // namespace
 
-bool NodeToRead::has_plain_flags() const {
-  constexpr std::string_view kFlags[] = {"keepdims",    "noop_with_empty_axes", "allowzero",     "transA",  "transB",
-                                         "transBatchA", "transBatchB",          "training_mode", "saturate"};
-  return std::ranges::all_of(node.attributes(), [&](const ir::Attribute& attribute) {
-    const auto* value = attribute.as<int64_t>();
-    return std::ranges::find(kFlags, attribute.name) == std::end(kFlags) || (value && (*value == 0 || *value == 1));
-  });
+const Shape* NodeToRead::known_shape(size_t i) const {
+  if (i >= results.size() || is_new_size[i] || !is_known(results[i].shape)) return nullptr;
+  return &*results[i].shape;
 }
 
 std::vector<TermId> by_law(Algebra& algebra, const NodeToRead& read) {
-  if (!read.node.domain().empty() || !read.has_plain_flags()) return {};
+  if (!read.node.domain().empty()) return {};
   const auto law = table().find(read.node.op_type());
   if (law == table().end()) return {};
   Laws laws(algebra, read);

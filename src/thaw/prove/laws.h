@@ -40,7 +40,18 @@ struct Algebra {
   TermId mean(TermId x, std::span<const int64_t> axes);
   // Of float tensors of rank 2 and more.
   TermId matmul(TermId a, TermId b);
-  TermId apply(std::string op, TermId x) { return terms.apply(std::move(op), {x}, terms[x].dtype, terms[x].shape); }
+  bool is_matrix(TermId x) const {
+    return is_real(terms[x].dtype) && is_known(terms[x].shape) && terms[x].shape->size() >= 2;
+  }
+  // "Softmax" or "LogSoftmax"; the axis is counted from the end: -1 and less.
+  TermId softmax(const std::string& op, TermId x, int64_t axis);
+  // A row of numbers as an operand of a tensor of so many axes, along its second one; nullopt where it is none.
+  std::optional<TermId> by_channel(TermId row, size_t rank);
+  // An operator of ai.onnx that has no attributes, as a node of it is read.
+  TermId of_each(const std::string& op, TermId x);
+
+ private:
+  Scaled without_factor(TermId x);
 };
 
 // A node that is read.
@@ -52,17 +63,24 @@ struct NodeToRead {
   std::vector<bool> is_new_size;   // by result: whether a size is known by no name but its own
 
   int64_t integer(std::string_view name, int64_t otherwise) const { return node.attribute_int(name, otherwise); }
-  // Whether attributes that say yes or no say one of these: runtimes differ in what else they take.
-  bool has_plain_flags() const;
   double real(std::string_view name, float otherwise) const { return node.attribute_float(name, otherwise); }
   bool has(size_t i) const { return i < operands.size() && operands[i] != kNoTerm; }
   bool wants(int i) const { return node.output(i) != nullptr; }
+  // Of a result; null where it is not known by the operands.
+  const ops::Shape* known_shape(size_t i) const;
 };
 
 // Terms of the node's results; empty where no law covers the node, which is then itself.
 std::vector<TermId> by_law(Algebra& algebra, const NodeToRead& read);
 // The same for those that stand for others of ONNX (com.microsoft, and functions of ai.onnx), in fused.cc.
 std::vector<TermId> by_definition(Algebra& algebra, const NodeToRead& read);
+
+// What several operators begin with, in products.cc: Conv and FusedConv, Gemm and FusedGemm, each with its bias. nullopt where they
+// are not understood.
+std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read);
+std::optional<TermId> gemm(Algebra& algebra, const NodeToRead& read);
+// com.microsoft's MultiHeadAttention, in attention.cc; empty where it is not understood.
+std::vector<TermId> multi_head_attention(Algebra& algebra, const NodeToRead& read);
 
 // What an operator without a law is: everything but its operands, as bytes. nullopt where nobody knows that it gives the
 // same twice, or what it holds cannot be compared.

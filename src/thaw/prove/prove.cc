@@ -27,7 +27,7 @@ Comparison compare(const ir::Model& model, const ir::Model& reference) {
     ProvenOutput& output = result.outputs.emplace_back();
     output.name = name;
     output.is_proven = ours[i] == other->second;
-    if (!output.is_proven) output.open = difference(algebra.terms, ours[i], other->second);
+    if (!output.is_proven) output.place = difference(algebra.terms, ours[i], other->second);
   }
   result.terms = algebra.terms.size();
   result.rounded = algebra.constants.num_rounded();

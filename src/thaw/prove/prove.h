@@ -16,8 +16,8 @@ namespace thaw::proving {
 struct ProvenOutput {
   std::string name;
   bool is_proven = false;
-  std::string
-      open;  // where the two differ, as far as the proof has come: "Softmax 'b.3' against MultiHeadAttention 'b.3'"
+  // Where the two differ, as far as the proof has come: "Softmax 'b.3' against MultiHeadAttention 'b.3'".
+  std::string place;
 };
 
 struct Comparison {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "thaw/dim/expr/expr.h"
 #include "thaw/ir/graph/key_parts.h"
 
 namespace thaw::proving {

@@ -182,7 +182,7 @@ std::string proofs_text(const VerifyReport& report) {
   for (const OutputProof& output : report.outputs) {
     std::string what = fmt::format("proven equal at every size ({})", made);
     if (output.verdict != OutputVerdict::kProven)
-      what = std::string(verdict_name(output.verdict)) + (output.open.empty() ? "" : ": " + output.open);
+      what = std::string(verdict_name(output.verdict)) + (output.place.empty() ? "" : ": " + output.place);
     table.add({"output " + output.name, std::move(what)});
   }
   return "\n" + table.text(0);
@@ -452,7 +452,7 @@ std::string to_json(const VerifyReport& report) {
       json.begin_object(JsonWriter::Layout::kLine);
       json.member("name", output.name);
       json.member("verdict", verdict_name(output.verdict));
-      json.optional_member("open", output.open);
+      json.optional_member("place", output.place);
       json.end_object();
     }
     json.end_array();

@@ -98,7 +98,7 @@ void add_proofs(const proving::Comparison& proofs, VerifyReport& report) {
     if (!compared.empty() && !compared.contains(proof.name)) continue;
     OutputProof& output = report.outputs.emplace_back();
     output.name = proof.name;
-    output.open = proof.open;
+    output.place = proof.place;
     if (proof.is_proven) output.verdict = OutputVerdict::kProven;
     if (differs.contains(proof.name)) output.verdict = OutputVerdict::kDiffers;
   }

@@ -1,0 +1,549 @@
+// Each law against ONNX Runtime: what the terms of a node compute is what the node computes, at sizes of 1 and more.
+#include "thaw/prove/laws.h"
+
+#include <cmath>
+#include <random>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+
+#include "thaw/ir/wire/wire.h"
+#include "thaw/prove/aligned.h"
+#include "thaw/prove/read_model.h"
+#include "thaw/prove/terms_testing.h"
+#include "thaw/run/session.h"
+
+namespace thaw::proving {
+namespace {
+
+using Sizes = std::map<std::string, int64_t>;
+
+// A model whose outputs are all that its nodes are asked for, written in ONNX's text format.
+class Graph {
+ public:
+  explicit Graph(std::string inputs, int opset = 17) : inputs_(std::move(inputs)), opset_(opset) {}
+
+  // A node whose result is an output too; the name of it. `call`: "Relu(x)".
+  std::string add(const std::string& call) {
+    const std::string name = fmt::format("y{}", outputs_.size());
+    nodes_ += fmt::format("{} = {}\n", name, call);
+    outputs_.push_back(name);
+    return name;
+  }
+  // One of several results, which are all outputs.
+  std::vector<std::string> add(const std::string& call, size_t count) {
+    const auto first = static_cast<ptrdiff_t>(outputs_.size());
+    for (size_t i = 0; i < count; ++i) outputs_.push_back(fmt::format("y{}", outputs_.size()));
+    std::vector<std::string> made(outputs_.begin() + first, outputs_.end());
+    nodes_ += fmt::format("{} = {}\n", fmt::join(made, ", "), call);
+    return made;
+  }
+  // An int64 tensor of one axis.
+  std::string ints(const std::vector<int64_t>& values) {
+    const std::string name = fmt::format("c{}", constants_.size());
+    constants_.push_back(fmt::format("int64[{}] {} = {{{}}}", values.size(), name, fmt::join(values, ", ")));
+    return name;
+  }
+  std::string floats(const std::string& dims, const std::vector<double>& values) {
+    const std::string name = fmt::format("c{}", constants_.size());
+    constants_.push_back(fmt::format("float[{}] {} = {{{}}}", dims, name, fmt::join(values, ", ")));
+    return name;
+  }
+
+  std::unique_ptr<ir::Model> model() const {
+    const std::string text =
+        fmt::format(R"(<ir_version: 8, opset_import: ["" : {}, "com.microsoft" : 1]> g ({}) => ({}) <{}> {{ {} }})",
+                    opset_, inputs_, fmt::join(outputs_, ", "), fmt::join(constants_, ", "), nodes_);
+    onnx::ModelProto proto;
+    const auto status = onnx::OnnxParser::Parse(proto, text.c_str());
+    if (!status.IsOK()) throw std::invalid_argument(status.ErrorMessage());
+    auto bytes = std::make_shared<const std::string>(proto.SerializeAsString());
+    return ir::parse(std::as_bytes(std::span(bytes->data(), bytes->size())), bytes);
+  }
+  const std::string& nodes() const { return nodes_; }
+
+ private:
+  std::string inputs_, nodes_;
+  int opset_;
+  std::vector<std::string> constants_, outputs_;
+};
+
+// Inputs of the sizes that names have there; those named p… are above 0.
+Arrays drawn(const ir::Model& model, const Sizes& sizes) {
+  std::mt19937 random(7);
+  Arrays feeds;
+  for (const ir::Value* input : model.graph->inputs()) {
+    std::vector<int64_t> dims;
+    for (const ir::DeclaredDim& d : *input->type.shape) dims.push_back(d.value ? *d.value : sizes.at(d.param));
+    Array zeros = Array::zeros(DataType::kFloat, dims);
+    std::vector<double> values(static_cast<size_t>(zeros.num_elements()));
+    std::uniform_real_distribution<double> uniform(input->name().starts_with("p") ? 0.5 : -2, 2);
+    for (double& value : values) value = uniform(random);
+    feeds[input->name()] = Array::from_doubles(DataType::kFloat, std::move(dims), values);
+  }
+  return feeds;
+}
+
+// Every output of the model is what its term says, at each of the sizes.
+void expect_laws_hold(const Graph& graph, const std::vector<Sizes>& at) {
+  const auto model = graph.model();
+  const Aligned aligned = align(*model, *model);
+  dim::Scope scope;
+  Algebra algebra(scope);
+  ModelReader reader(algebra, *aligned.models[0], 0);
+  const std::vector<TermId> terms = reader.read();
+  run::SessionOptions plain;
+  plain.optimization = run::Optimization::kNone;
+  run::Session session(*model, plain);
+  for (const Sizes& sizes : at) {
+    const Arrays feeds = drawn(*model, sizes);
+    const Arrays wanted = session.run(feeds);
+    Evaluator evaluate(algebra.terms, feeds);
+    for (size_t i = 0; i < terms.size(); ++i) {
+      const std::string& name = model->graph->outputs()[i]->name();
+      SCOPED_TRACE(name + " of\n" + graph.nodes());
+      Evaluated made;
+      try {
+        made = evaluate(terms[i]);
+      } catch (const std::exception& error) {
+        FAIL() << error.what();
+      }
+      const Array& expected = wanted.at(name);
+      ASSERT_EQ(made.dims, expected.dims);
+      const std::vector<double> values = to_doubles(expected);
+      for (size_t k = 0; k < values.size(); ++k)
+        ASSERT_NEAR(made.values[k], values[k], 1e-4 * (1 + std::fabs(values[k]))) << "element " << k;
+    }
+  }
+}
+
+const std::vector<Sizes> kSizes = {
+    {{"n", 1}, {"m", 1}}, {{"n", 2}, {"m", 3}}, {{"n", 3}, {"m", 1}}, {{"n", 5}, {"m", 2}}};
+
+std::vector<std::vector<int64_t>> permutations(int64_t rank) {
+  std::vector<int64_t> order(static_cast<size_t>(rank));
+  for (int64_t i = 0; i < rank; ++i) order[static_cast<size_t>(i)] = i;
+  std::vector<std::vector<int64_t>> all;
+  do all.push_back(order);
+  while (std::ranges::next_permutation(order).found);
+  return all;
+}
+
+std::string transposed(const std::string& x, const std::vector<int64_t>& order) {
+  return fmt::format("Transpose <perm = [{}]> ({})", fmt::join(order, ", "), x);
+}
+
+TEST(Laws, TransposesCompose) {
+  for (const char* input : {"float[n,4,m] x", "float[n,1,m] x", "float[1,2,m] x"}) {
+    Graph g(input);
+    for (const auto& first : permutations(3)) {
+      const std::string inner = g.add(transposed("x", first));
+      for (const auto& second : permutations(3)) g.add(transposed(inner, second));
+    }
+    expect_laws_hold(g, kSizes);
+  }
+}
+
+TEST(Laws, ReshapesBetweenTransposes) {
+  Graph g("float[n,4,m] x");
+  const std::vector<std::vector<int64_t>> shapes = {{0, 0, -1}, {0, -1}, {-1, 4}, {1, 2, 2, -1}, {1, -1, 4}, {-1}};
+  for (const auto& order : permutations(3)) {
+    const std::string inner = g.add(transposed("x", order));
+    for (const auto& shape : shapes) {
+      const std::string between = g.add(fmt::format("Reshape({}, {})", inner, g.ints(shape)));
+      const auto rank = static_cast<int64_t>(shape.size());
+      for (const auto& again : permutations(rank)) g.add(transposed(between, again));
+      g.add(fmt::format("Reshape({}, {})", between, g.ints({-1})));
+    }
+  }
+  g.add("Flatten <axis = 2> (x)");
+  g.add("Flatten <axis = 0> (x)");
+  const std::string unsqueezed = g.add(fmt::format("Unsqueeze(x, {})", g.ints({0, -1})));
+  g.add(fmt::format("Squeeze({}, {})", unsqueezed, g.ints({0})));
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, SlicesOfSlices) {
+  Graph g("float[n,7,m] x");
+  for (const int64_t axis : {1, -2})
+    for (int64_t begin = -8; begin <= 8; begin += 3)
+      for (int64_t end = -8; end <= 9; end += 2)
+        for (int64_t step = 1; step <= 3; ++step) {
+          const auto slice = [&](const std::string& of, int64_t b, int64_t e, int64_t s) {
+            return g.add(
+                fmt::format("Slice({}, {}, {}, {}, {})", of, g.ints({b}), g.ints({e}), g.ints({axis}), g.ints({s})));
+          };
+          const std::string inner = slice("x", begin, end, step);
+          slice(inner, 1, 99, 2);
+          slice(inner, -2, 99, 1);
+        }
+  g.add(fmt::format("Slice(x, {}, {})", g.ints({0, 1, 0}), g.ints({1, -1, 99})));
+  g.add(fmt::format("Slice(x, {}, {}, {})", g.ints({1, 1}), g.ints({99, 99}), g.ints({0, 2})));
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, PartsPutTogether) {
+  Graph g("float[n,6,m] x");
+  const auto part = [&](int64_t begin, int64_t end, int64_t axis) {
+    return g.add(fmt::format("Slice(x, {}, {}, {})", g.ints({begin}), g.ints({end}), g.ints({axis})));
+  };
+  for (const int64_t axis : {0, 1, 2}) {
+    const std::vector<std::string> parts = {part(0, 1, axis), part(1, 3, axis), part(3, 99, axis), part(-1, 99, axis)};
+    for (const std::string& a : parts)
+      for (const std::string& b : parts) {
+        const std::string both = g.add(fmt::format("Concat <axis = {}> ({}, {})", axis, a, b));
+        const std::string all = g.add(fmt::format("Concat <axis = {}> ({}, {}, x)", axis - 3, both, a));
+        for (const int64_t begin : {0, 1, 3})
+          g.add(fmt::format("Slice({}, {}, {}, {})", all, g.ints({begin}), g.ints({4}), g.ints({axis})));
+      }
+  }
+  for (int64_t at = -6; at < 6; ++at) g.add(fmt::format("Gather <axis = 1> (x, {})", g.ints({at})));
+  g.add(fmt::format("Gather <axis = 1> (x, {})", g.ints({1, 2, 3})));
+  g.add(fmt::format("Gather <axis = 1> (x, {})", g.ints({-2, -1})));
+  g.add(fmt::format("Gather <axis = 1> (x, {})", g.ints({-1, 0})));
+  g.add(fmt::format("Gather <axis = -2> (x, {})", g.ints({4, 0, 4})));
+  for (const std::vector<int64_t>& lengths : {std::vector<int64_t>{1, 2, 3}, {3, 0, 3}, {6}}) {
+    const auto parts = g.add(fmt::format("Split <axis = 1> (x, {})", g.ints(lengths)), lengths.size());
+    g.add(fmt::format("Concat <axis = -2> ({})", fmt::join(parts, ", ")));
+    g.add(fmt::format("Concat <axis = 1> ({}, {})", parts.back(), parts.front()));
+  }
+  expect_laws_hold(g, kSizes);
+}
+
+const std::vector<std::string> kBinary = {"Add", "Sub", "Mul", "Div", "Max", "Min"};
+
+// Operands that broadcast, and views of them.
+TEST(Laws, ElementByElement) {
+  Graph g("float[n,4,m] x, float[n,4,m] p, float[m] prow, float[4,1] pcolumn, float[n,1,m] pmiddle, float[1,1,1] pone");
+  const std::string turned = g.add(transposed("p", {2, 0, 1}));
+  const std::string back = g.add(transposed(turned, {1, 2, 0}));
+  const std::string flat = g.add(fmt::format("Reshape(p, {})", g.ints({-1, 4, 1})));
+  const std::vector<std::string> others = {"p", "prow", "pcolumn", "pmiddle", "pone", back};
+  for (const std::string& op : kBinary)
+    for (const std::string& other : others) {
+      const std::string inner = g.add(fmt::format("{}(x, {})", op, other));
+      g.add(fmt::format("{}({}, prow)", op, inner));
+      g.add(fmt::format("Add({}, {})", inner, other));
+      g.add(fmt::format("Mul({}, {})", other, inner));
+      g.add(fmt::format("Tanh({})", inner));
+    }
+  g.add(fmt::format("Add({}, pcolumn)", flat));
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, ElementByElementBehindViews) {
+  Graph g("float[n,4,m] x, float[n,4,m] p, float[4,m] pinner, float[m,4] pouter, float[4] pfour");
+  std::vector<std::string> views;
+  for (const auto& order : permutations(3)) views.push_back(g.add(transposed("x", order)));
+  views.push_back(g.add(fmt::format("Reshape(x, {})", g.ints({-1, 2, 2}))));
+  views.push_back(g.add(fmt::format("Reshape(x, {})", g.ints({0, -1}))));
+  views.push_back(g.add(fmt::format("Unsqueeze(x, {})", g.ints({0}))));
+  views.push_back(g.add(fmt::format("Expand(x, {})", g.ints({2, 1, 1, 1}))));
+  views.push_back(g.add(fmt::format("Expand(pfour, {})", g.ints({3, 2, 4}))));
+  for (const std::string& view : views) {
+    const std::string same = g.add(fmt::format("Tanh({})", view));
+    g.add(fmt::format("Mul({}, {})", view, same));
+    g.add(fmt::format("Sub({}, {})", same, view));
+    g.add(fmt::format("Exp({})", g.add(fmt::format("Reshape({}, {})", view, g.ints({-1})))));
+  }
+  // Views on both sides that differ.
+  for (const auto& order : permutations(3)) {
+    const std::string turned = g.add(transposed("p", order));
+    std::vector<int64_t> inverse(3);
+    for (size_t i = 0; i < 3; ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+    const std::string straight = g.add(transposed(g.add(fmt::format("Tanh({})", turned)), inverse));
+    g.add(fmt::format("Add(x, {})", straight));
+    g.add(fmt::format("Add({}, x)", g.add(transposed(g.add(fmt::format("Mul({}, {})", turned, turned)), inverse))));
+  }
+  g.add("Add(x, pinner)");
+  g.add(fmt::format("Add({}, pfour)", g.add(transposed("x", {0, 2, 1}))));
+  g.add(fmt::format("Mul(pfour, {})", g.add(transposed("x", {2, 0, 1}))));
+  g.add(fmt::format("Mul(pouter, {})", g.add(transposed("x", {0, 2, 1}))));
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, SumsAndProductsOfNumbers) {
+  Graph g("float[n,4,m] x, float[n,4,m] p, float[m] prow");
+  const std::string two = g.floats("1", {2}), half = g.floats("1,1", {0.5}), less = g.floats("1", {-3}),
+                    none = g.floats("1", {0}), four = g.floats("4,1", {1, -2, 0.5, 3}),
+                    all = g.floats("4,1", {7, 7, 7, 7});
+  std::vector<std::string> made = {"x", "p"};
+  for (const std::string& number : {two, half, less, none, four, all}) {
+    made.push_back(g.add(fmt::format("Add(x, {})", number)));
+    made.push_back(g.add(fmt::format("Mul({}, p)", number)));
+    made.push_back(g.add(fmt::format("Sub({}, x)", number)));
+    if (number != none) made.push_back(g.add(fmt::format("Div(p, {})", number)));
+    g.add(fmt::format("Div({}, p)", number));
+    g.add(fmt::format("Max({}, x)", number));
+    g.add(fmt::format("Min(p, {}, x)", number));
+  }
+  const size_t count = made.size();
+  for (size_t i = 0; i < count; ++i) {
+    const std::string& one = made[i];
+    for (const std::string& number : {two, less, four}) {
+      g.add(fmt::format("Mul({}, {})", one, number));
+      g.add(fmt::format("Mul({}, {})", number, g.add(fmt::format("Add({}, {})", one, number))));
+      g.add(fmt::format("Add({}, {})", number, g.add(fmt::format("Mul({}, {})", one, number))));
+      g.add(fmt::format("Div({}, {})", g.add(fmt::format("Sub({}, {})", one, made[(i + 3) % count])), number));
+    }
+    g.add(fmt::format("Mul({}, {})", one, made[(i + 5) % count]));
+    g.add(fmt::format("Add({}, {})", one, one));
+    g.add(fmt::format("Sub({}, {})", one, one));
+    g.add(fmt::format("Mul({}, {})", one, one));
+    g.add(fmt::format("Neg({})", one));
+    g.add(fmt::format("Sum({}, x, {})", one, four));
+  }
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, Powers) {
+  Graph g("float[n,3] p, float[3] pa, float[3] pb");
+  const std::vector<double> exponents = {2, 3, -1, -2, 0.5, -0.5, 1, 1.5};
+  std::vector<std::string> made = {"p", g.add("Mul(p, pa)"), g.add("Div(p, pb)"), g.add("Add(p, pa)"),
+                                   g.add(fmt::format("Mul(p, {})", g.floats("1", {3})))};
+  for (const double exponent : exponents) made.push_back(g.add(fmt::format("Pow(p, {})", g.floats("1", {exponent}))));
+  made.push_back(g.add("Sqrt(pa)"));
+  made.push_back(g.add("Reciprocal(pb)"));
+  for (const std::string& one : made) {
+    for (const double exponent : exponents) {
+      const std::string raised = g.add(fmt::format("Pow({}, {})", one, g.floats("1", {exponent})));
+      g.add(fmt::format("Mul({}, {})", raised, one));
+      g.add(fmt::format("Div({}, {})", one, raised));
+      g.add(fmt::format("Sqrt({})", raised));
+    }
+    g.add(fmt::format("Pow({}, {})", one, g.ints({2})));
+    g.add(fmt::format("Reciprocal({})", g.add(fmt::format("Sqrt({})", one))));
+  }
+  expect_laws_hold(g, kSizes);
+}
+
+// A square root undoes no square, and a power of a product is one of products only for whole numbers: signs count.
+TEST(Laws, PowersOfNegativeNumbers) {
+  Graph g("float[n,3] x, float[3] row");
+  const std::string two = g.floats("1", {2}), less = g.floats("1", {-2});
+  for (const std::string& one : {g.add("Mul(x, x)"), g.add(fmt::format("Pow(x, {})", two)),
+                                 g.add(fmt::format("Pow({}, {})", g.add("Mul(x, row)"), two)),
+                                 g.add(fmt::format("Pow({}, {})", g.add(fmt::format("Mul(x, {})", less)), two))}) {
+    const std::string root = g.add(fmt::format("Sqrt({})", one));
+    g.add(fmt::format("Mul({}, {})", root, root));
+    g.add(fmt::format("Div(x, {})", root));
+    g.add(fmt::format("Pow({}, {})", root, g.floats("1", {3})));
+    g.add(fmt::format("Mul({}, {})", root, less));
+  }
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, Reductions) {
+  const std::vector<std::vector<int64_t>> subsets = {{0}, {1}, {2}, {-1}, {0, 1}, {0, -1}, {1, 2}, {-3, -2, -1}};
+  for (const char* input : {"float[n,4,m] p", "float[n,1,m] p", "float[3,1,2] p", "float[1,n,1] p"}) {
+    Graph g(input), newer(input, 18);
+    const std::string turned = g.add(transposed("p", {2, 0, 1}));
+    const std::string scaled = g.add(fmt::format("Mul(p, {})", g.floats("1", {-3})));
+    for (const auto& axes : subsets)
+      for (const int keeps : {0, 1}) {
+        for (const char* op : {"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL2", "ReduceSumSquare"})
+          for (const std::string& of : {std::string("p"), turned, scaled})
+            g.add(fmt::format("{} <axes = [{}], keepdims = {}> ({})", op, fmt::join(axes, ", "), keeps, of));
+        g.add(fmt::format("ReduceSum <keepdims = {}> ({}, {})", keeps, scaled, g.ints(axes)));
+        for (const char* op : {"ReduceMean", "ReduceMax", "ReduceSum", "ReduceL2"})
+          newer.add(fmt::format("{} <keepdims = {}> (p, {})", op, keeps, newer.ints(axes)));
+      }
+    for (const int keeps : {0, 1}) {
+      g.add(fmt::format("ReduceSum <keepdims = {}> (p)", keeps));
+      g.add(fmt::format("ReduceMean <keepdims = {}> (p)", keeps));
+      newer.add(fmt::format("ReduceMax <keepdims = {}> (p)", keeps));
+    }
+    expect_laws_hold(g, kSizes);
+    expect_laws_hold(newer, kSizes);
+  }
+}
+
+TEST(Laws, ProductsOfMatrices) {
+  Graph g("float[n,4,m] x, float[m,4] other, float[4,5] w, float[n,m,5] batch, float[3,1,m,2] more, float[5] bias");
+  const std::string two = g.floats("1", {2});
+  const std::string turned = g.add(transposed("x", {0, 2, 1}));
+  const std::vector<std::string> lefts = {turned, g.add(fmt::format("Mul({}, {})", turned, two)), "other",
+                                          g.add(fmt::format("Reshape({}, {})", turned, g.ints({-1, 4}))),
+                                          g.add(fmt::format("Unsqueeze({}, {})", turned, g.ints({1})))};
+  for (const std::string& left : lefts) {
+    const std::string made = g.add(fmt::format("MatMul({}, w)", left));
+    g.add(fmt::format("Add({}, bias)", made));
+    g.add(fmt::format("Mul(bias, {})", g.add(fmt::format("Add(bias, {})", made))));
+    g.add(fmt::format("Reshape({}, {})", made, g.ints({-1})));
+  }
+  g.add("MatMul(x, batch)");
+  g.add("MatMul(x, more)");
+  g.add("MatMul(other, x)");
+  g.add(fmt::format("MatMul({}, x)", g.add(transposed("x", {0, 2, 1}))));
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, Gemm) {
+  Graph g(
+      "float[n,4] a, float[4,n] at, float[4,3] b, float[3,4] bt, float[3] row, float[n,3] whole, float[n,1] column");
+  for (const double alpha : {1.0, -2.5})
+    for (const double beta : {1.0, 0.0, 0.5})
+      for (const char* c : {"row", "whole", "column"}) {
+        const std::string factors = fmt::format("alpha = {:.1f}, beta = {:.1f}", alpha, beta);
+        g.add(fmt::format("Gemm <{}> (a, b, {})", factors, c));
+        g.add(fmt::format("Gemm <{}, transA = 1, transB = 1> (at, bt, {})", factors, c));
+      }
+  g.add("Gemm <alpha = 3.0> (a, b)");
+  g.add("Gemm <transB = 1> (a, bt)");
+  expect_laws_hold(g, kSizes);
+}
+
+std::vector<double> ramp(size_t count) {
+  std::vector<double> values;
+  for (size_t i = 0; i < count; ++i) values.push_back(0.25 * static_cast<double>((i * 7) % 13) - 1.1);
+  return values;
+}
+
+TEST(Laws, ConvolutionsAndWhatIsMultipliedIntoThem) {
+  Graph g("float[n,4,5,5] x, float[n,4,6] line, float[3] bias");
+  const std::string weight = g.floats("3,4,3,2", ramp(72)), grouped = g.floats("6,2,2,2", ramp(48)),
+                    kernel = g.floats("3,4,2", ramp(24)), scale = g.floats("3,1,1", {2, -3, 0.5}),
+                    rows = g.floats("3,1", {1, -1, 4}), gain = g.floats("3", {2, -3, 0.5}),
+                    mean = g.floats("3", {0.5, 1, -1}), variance = g.floats("3", {0.5, 1, 2}),
+                    across = g.floats("1,4", {1, 2, 3, 4});
+  std::vector<std::string> made;
+  for (const char* how :
+       {"", "<strides = [2, 1], pads = [1, 0, 2, 1]>", "<dilations = [2, 3], auto_pad = \"VALID\">"}) {
+    made.push_back(g.add(fmt::format("Conv {} (x, {})", how, weight)));
+    made.push_back(g.add(fmt::format("Conv {} (x, {}, bias)", how, weight)));
+  }
+  g.add(fmt::format("Conv <group = 2> (x, {})", grouped));
+  for (const std::string& one : made) {
+    g.add(fmt::format("Mul({}, {})", one, scale));
+    g.add(fmt::format("Div({}, {})", g.add(fmt::format("Add({}, {})", scale, one)), scale));
+    g.add(fmt::format("BatchNormalization <epsilon = 0.001> ({}, {}, bias, {}, {})", one, gain, mean, variance));
+  }
+  g.add(fmt::format("Mul({}, {})", made[0], across));
+  const std::string lines = g.add(fmt::format("Conv <pads = [1, 1]> (line, {}, bias)", kernel));
+  g.add(fmt::format("Mul({}, {})", lines, rows));
+  g.add("GlobalAveragePool(x)");
+  expect_laws_hold(g, {{{"n", 1}}, {{"n", 3}}});
+}
+
+TEST(Laws, ScalesOfProducts) {
+  Graph g("float[n,m,3] x");
+  const std::string w = g.floats("3,4", ramp(12)), columns = g.floats("4", {2, -1, 0.5, 3}),
+                    rows = g.floats("4,1", {1, 2, 3, 4}), bias = g.floats("4", {1, 0, -2, 5});
+  const std::string product = g.add(fmt::format("MatMul(x, {})", w));
+  for (const std::string& one : {product, g.add(fmt::format("Add({}, {})", bias, product))}) {
+    g.add(fmt::format("Mul({}, {})", one, columns));
+    g.add(fmt::format("Div({}, {})", one, columns));
+    g.add(fmt::format("Mul({}, {})", g.add(fmt::format("Unsqueeze({}, {})", one, g.ints({2}))), rows));
+  }
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, NormsAndActivations) {
+  Graph g("float[n,m,6] x, float[n,m,6] skip, float[6] scale, float[6] bias, float[m] channel, float[m] other");
+  g.add("LayerNormalization <epsilon = 0.01> (x, scale, bias)");
+  g.add("LayerNormalization <axis = -1> (x, scale)");
+  g.add("InstanceNormalization <epsilon = 0.1> (x, channel, other)");
+  g.add("SimplifiedLayerNormalization <epsilon = 0.01> (x, scale)");
+  g.add("com.microsoft.SkipLayerNormalization <epsilon = 0.01> (x, skip, scale, bias)");
+  g.add("com.microsoft.SkipLayerNormalization <epsilon = 0.01> (x, skip, scale, bias, scale)");
+  g.add("com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.01> (x, skip, scale)");
+  g.add("com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.01> (x, skip, scale, bias)");
+  g.add("com.microsoft.Gelu(x)");
+  g.add("com.microsoft.FastGelu(x)");
+  g.add("com.microsoft.FastGelu(x, bias)");
+  g.add("com.microsoft.BiasGelu(x, bias)");
+  g.add("com.microsoft.QuickGelu <alpha = 1.5> (x)");
+  g.add("com.microsoft.FusedMatMul <alpha = 0.5, transA = 1> (x, skip)");
+  g.add("com.microsoft.FusedMatMul <transB = 1> (x, skip)");
+  for (const int axis : {0, 1, 2, -1, -2}) {
+    g.add(fmt::format("Softmax <axis = {}> (x)", axis));
+    g.add(fmt::format("LogSoftmax <axis = {}> (x)", axis));
+  }
+  g.add("Softmax(x)");
+  g.add("Relu(x)");
+  const std::string low = g.floats("1", {-0.5});
+  g.add(fmt::format("Clip(x, {})", g.add(fmt::format("Squeeze({})", low))));
+  g.add(fmt::format("Clip(x, {0}, {0})", g.add(fmt::format("Squeeze({})", low))));
+  Graph newer("float[n,m,6] x, float[6] scale", 20);
+  newer.add("Gelu(x)");
+  newer.add("Gelu <approximate = \"tanh\"> (x)");
+  expect_laws_hold(g, kSizes);
+  expect_laws_hold(newer, kSizes);
+}
+
+TEST(Laws, FusedActivations) {
+  Graph g("float[n,4,5,5] x, float[3] bias, float[n,3,3,4] addend, float[n,3] rows, float[3,5] matrix");
+  const std::string weight = g.floats("3,4,3,2", ramp(72));
+  for (const char* how : {"activation = \"Relu\"", "activation = \"Tanh\"", "activation = \"Sigmoid\"",
+                          "activation = \"LeakyRelu\", activation_params = [0.25]",
+                          "activation = \"HardSigmoid\", activation_params = [0.3, 0.4]",
+                          "activation = \"Clip\", activation_params = [-0.5, 2.0]"}) {
+    g.add(fmt::format("com.microsoft.FusedConv <{}> (x, {})", how, weight));
+    g.add(
+        fmt::format("com.microsoft.FusedConv <{}, strides = [2, 2], pads = [1, 0, 0, 1]> (x, {}, bias)", how, weight));
+  }
+  g.add(fmt::format("com.microsoft.FusedConv <activation = \"Relu\"> (x, {}, bias, addend)", weight));
+  g.add("com.microsoft.FusedGemm <activation = \"Relu\", alpha = 2.0> (rows, matrix)");
+  g.add("com.microsoft.FusedGemm <activation = \"LeakyRelu\", activation_alpha = 0.5> (rows, matrix)");
+  g.add("LeakyRelu <alpha = 0.3> (x)");
+  g.add("LeakyRelu(x)");
+  g.add("HardSigmoid <alpha = 0.4, beta = 0.1> (x)");
+  g.add("HardSigmoid(x)");
+  expect_laws_hold(g, {{{"n", 1}}, {{"n", 3}}});
+}
+
+TEST(Laws, Attention) {
+  Graph g(
+      "float[n,3,8] query, float[n,m,8] key, float[n,m,4] value, float[n,2,m,4] fourkey, float[n,2,m,4] fourvalue, "
+      "float[20] bias, "
+      "float[n,2,3,m] whole, float[1,1,3,m] mask, float[n,2,k,4] pastkey, float[1,1,3,j] longer, "
+      "float[n,3,8] ownkey, float[n,3,8] ownvalue, float[n,2,k,4] pastowned, float[24] all");
+  for (const char* how : {"num_heads = 2", "num_heads = 2, scale = 0.3"}) {
+    const std::string op = fmt::format("com.microsoft.MultiHeadAttention <{}> ", how);
+    g.add(op + "(query, key, value)");
+    g.add(op + "(query, key, value, bias)");
+    g.add(op + "(query, key, value, , , whole)");
+    g.add(op + "(query, key, value, , , mask)");
+    g.add(op + "(query, fourkey, fourvalue)");
+    g.add(op + "(query, ownkey, ownvalue, all, , , pastkey, pastowned)", 3);
+    g.add(op + "(query, ownkey, ownvalue, , , longer, pastkey, pastowned)", 3);
+  }
+  g.add(fmt::format("com.microsoft.MultiHeadAttention <num_heads = 4> ({0}, {0}, ownvalue)",
+                    g.add(fmt::format("Mul(query, {})", g.floats("1", {-0.5})))));
+  expect_laws_hold(g, {{{"n", 1}, {"m", 1}, {"k", 1}, {"j", 4}}, {{"n", 3}, {"m", 5}, {"k", 2}, {"j", 5}}});
+}
+
+TEST(Laws, WhatChangesNothing) {
+  Graph g("float[n,4,m] x, float[4,1] column");
+  g.add("Dropout(x)");
+  g.add("Identity(x)");
+  g.add("Cast <to = 1> (x)");
+  g.add("Cast <to = 1> (" + g.add("Cast <to = 11> (x)") + ")");
+  g.add(fmt::format("Pad(x, {})", g.ints({0, 0, 0, 0, 0, 0})));
+  g.add(fmt::format("Tile(x, {})", g.ints({1, 1, 1})));
+  const std::string yes = g.add(fmt::format("Cast <to = 9> ({})", g.ints({1})));
+  const std::string no = g.add(fmt::format("Cast <to = 9> ({})", g.ints({0})));
+  g.add(fmt::format("Where({}, column, x)", yes));
+  g.add(fmt::format("Where({}, column, x)", no));
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, SizesThatAreComputed) {
+  Graph g("float[n,4,m] x, float[m] row");
+  const std::string shape = g.add("Shape(x)");
+  const std::string n = g.add(fmt::format("Gather({}, {})", shape, g.ints({0})));
+  const std::string rest =
+      g.add(fmt::format("Mul({}, {})", g.add(fmt::format("Gather({}, {})", shape, g.ints({2}))), g.ints({4})));
+  const std::string target = g.add(fmt::format("Concat <axis = 0> ({}, {})", n, rest));
+  g.add(fmt::format("Reshape(x, {})", target));
+  g.add(fmt::format("Expand(row, {})", shape));
+  g.add(fmt::format("ConstantOfShape({})", shape));
+  g.add(fmt::format("Slice(x, {}, {}, {})", g.ints({0}), n, g.ints({2})));
+  expect_laws_hold(g, kSizes);
+}
+
+}  // namespace
+}  // namespace thaw::proving

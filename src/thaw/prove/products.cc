@@ -1,0 +1,79 @@
+// Convolutions and products of matrices, with what is added to them.
+#include <array>
+#include <string_view>
+
+#include "thaw/prove/laws.h"
+
+namespace thaw::proving {
+
+using ops::Shape;
+
+namespace {
+
+// The attributes of a convolution over `axes` axes; empty where they say something else.
+std::vector<int64_t> attributes_of_convolution(const NodeToRead& read, size_t axes, std::string_view padding) {
+  std::vector<int64_t> all = {read.integer("group", 1)};
+  const auto add = [&](std::string_view name, int64_t otherwise, size_t count) {
+    const auto given = read.node.attribute_ints(name);
+    if (given.empty()) {
+      all.insert(all.end(), count, otherwise);
+    } else {
+      all.insert(all.end(), given.begin(), given.end());
+    }
+  };
+  add("strides", 1, axes);
+  add("dilations", 1, axes);
+  if (padding == "NOTSET") add("pads", 0, 2 * axes);
+  if (padding == "VALID") all.insert(all.end(), 2 * axes, 0);
+  const bool is_said_otherwise = padding.starts_with("SAME_");
+  return all.size() == 1 + (is_said_otherwise ? 2 : 4) * axes ? all : std::vector<int64_t>();
+}
+
+}  // namespace
+
+std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read) {
+  Terms& terms = algebra.terms;
+  const TermId x = read.operands[0], weight = read.operands[1];
+  const Shape* shape = read.known_shape(0);
+  if (!is_real(terms[x].dtype) || !is_known(terms[weight].shape) || terms[weight].shape->size() < 3 || !shape)
+    return std::nullopt;
+  const std::string_view padding = read.node.attribute_string("auto_pad", "NOTSET");
+  if (padding != "NOTSET" && padding != "VALID" && padding != "SAME_UPPER" && padding != "SAME_LOWER")
+    return std::nullopt;
+  Term term;
+  term.op = "Conv";
+  term.ints = attributes_of_convolution(read, terms[weight].shape->size() - 2, padding);
+  if (term.ints.empty()) return std::nullopt;
+  if (padding.starts_with("SAME_")) term.settings = padding;
+  term.arguments = {x, weight};
+  term.dtype = terms[x].dtype;
+  term.shape = *shape;
+  const TermId made = terms.add(std::move(term));
+  if (!read.has(2)) return made;
+  const auto bias = algebra.by_channel(read.operands[2], terms[made].shape->size());
+  if (!bias) return std::nullopt;
+  return algebra.elementwise({made, *bias},
+                             [&](const std::vector<TermId>& o) { return algebra.arithmetic.add(o[0], o[1]); });
+}
+
+std::optional<TermId> gemm(Algebra& algebra, const NodeToRead& read) {
+  Terms& terms = algebra.terms;
+  std::array<TermId, 2> sides{read.operands[0], read.operands[1]};
+  for (size_t i = 0; i < 2; ++i) {
+    if (!algebra.is_matrix(sides[i]) || terms[sides[i]].shape->size() != 2) return std::nullopt;
+    const std::array<int64_t, 2> turned{1, 0};
+    if (read.integer(i == 0 ? "transA" : "transB", 0) != 0) sides[i] = algebra.views.transpose(sides[i], turned);
+  }
+  const TermId made = algebra.matmul(sides[0], sides[1]);
+  if (!is_known(terms[made].shape)) return std::nullopt;
+  const double alpha = read.real("alpha", 1), beta = read.real("beta", 1);
+  std::vector<TermId> operands{made};
+  if (read.has(2)) operands.push_back(read.operands[2]);
+  return algebra.elementwise(operands, [&](const std::vector<TermId>& o) {
+    std::vector<Scaled> addends{{alpha, o[0]}};
+    if (o.size() > 1) addends.push_back({beta, o[1]});
+    return algebra.arithmetic.sum(addends, terms[made].dtype);
+  });
+}
+
+}  // namespace thaw::proving
