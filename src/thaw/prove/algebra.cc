@@ -1,6 +1,7 @@
 // Terms that are written in one way wherever they come from: element by element, reductions, products of matrices.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "thaw/prove/laws.h"
 
@@ -17,6 +18,21 @@ size_t common_end(const Shape& a, const Shape& b) {
   size_t count = 0;
   while (count < a.size() && count < b.size() && dim::same(a[a.size() - 1 - count], b[b.size() - 1 - count])) ++count;
   return count;
+}
+
+// Two shapes that broadcast, without the axes that are 1 in both.
+std::pair<Shape, Shape> without_common_ones(const Shape& a, const Shape& b) {
+  std::pair<Shape, Shape> kept;
+  const size_t rank = std::max(a.size(), b.size());
+  for (size_t i = 0; i < rank; ++i) {
+    const bool in_a = i + a.size() >= rank, in_b = i + b.size() >= rank;
+    const dim::Dim of_a = in_a ? a[i + a.size() - rank] : dim::Dim(1),
+                   of_b = in_b ? b[i + b.size() - rank] : dim::Dim(1);
+    if (is_one(of_a) && is_one(of_b)) continue;
+    if (in_a) kept.first.push_back(of_a);
+    if (in_b) kept.second.push_back(of_b);
+  }
+  return kept;
 }
 
 struct View {
@@ -173,6 +189,16 @@ TermId Algebra::mean(TermId x, std::span<const int64_t> axes) {
 }
 
 TermId Algebra::softmax(const std::string& op, TermId x, int64_t axis) {
+  // Each row by itself, wherever it stands.
+  if (const Term& view = terms[x]; view.is("Transpose")) {
+    const auto rank = static_cast<int64_t>(view.ints.size());
+    const std::vector<int64_t> order = view.ints;
+    return views.transpose(softmax(op, view.arguments[0], order[static_cast<size_t>(axis + rank)] - rank), order);
+  } else if (view.is("Reshape") && axis == -1) {
+    const auto& inner = terms[view.arguments[0]].shape;
+    if (is_known(inner) && !inner->empty() && dim::same(inner->back(), view.shape->back()))
+      return views.reshape(softmax(op, view.arguments[0], -1), Shape(*view.shape));
+  }
   Term term;
   term.op = op;
   term.ints = {axis};
@@ -237,13 +263,23 @@ TermId Algebra::matmul(TermId a, TermId b) {
       return views.reshape(made, result);
     }
   }
-  const auto batch = broadcast_shapes(Shape(left.begin(), left.end() - 2), Shape(right.begin(), right.end() - 2));
-  std::optional<Shape> shape = batch;
+  const Shape left_batch(left.begin(), left.end() - 2), right_batch(right.begin(), right.end() - 2);
+  std::optional<Shape> shape = broadcast_shapes(left_batch, right_batch);
   if (shape) {
     shape->push_back(left[left.size() - 2]);
     shape->push_back(right.back());
   }
-  const TermId made = terms.apply("MatMul", {a, b}, type, shape);
+  // Axes of one batch are none.
+  const auto [fewer, others] = without_common_ones(left_batch, right_batch);
+  TermId made = kNoTerm;
+  if (shape && (fewer.size() < left_batch.size() || others.size() < right_batch.size())) {
+    Shape rows = fewer, columns = others;
+    rows.insert(rows.end(), left.end() - 2, left.end());
+    columns.insert(columns.end(), right.end() - 2, right.end());
+    made = views.reshape(matmul(views.reshape(a, rows), views.reshape(b, columns)), *shape);
+  } else {
+    made = terms.apply("MatMul", {a, b}, type, shape);
+  }
   if (factor == 1) return made;
   const TermId scaled = arithmetic.times(factor, made);
   return shape ? views.conform(scaled, *shape) : scaled;

@@ -50,8 +50,10 @@ std::optional<std::pair<TermId, TermId>> inner_difference(const Term& a, const T
   if (a.kind != b.kind || a.dtype != b.dtype || a.arguments.empty()) return std::nullopt;
   if (is_commutative(a)) {
     const auto x = left_over(a, b), y = left_over(b, a);
-    if (x.size() != 1 || y.size() != 1 || x[0] == y[0]) return std::nullopt;
-    return std::pair(x[0], y[0]);
+    if (x.empty() || x.size() != y.size()) return std::nullopt;
+    const TermId first = *std::ranges::min_element(x), other = *std::ranges::min_element(y);  // what is made first
+    if (first == other) return std::nullopt;
+    return std::pair(first, other);
   }
   if (a.op != b.op || a.settings != b.settings || a.ints != b.ints || a.dims.size() != b.dims.size() ||
       a.arguments.size() != b.arguments.size())

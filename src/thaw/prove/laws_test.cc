@@ -1,6 +1,7 @@
 // Each law against ONNX Runtime: what the terms of a node compute is what the node computes, at sizes of 1 and more.
 #include "thaw/prove/laws.h"
 
+#include <array>
 #include <cmath>
 #include <random>
 #include <sstream>
@@ -213,6 +214,34 @@ TEST(Laws, PartsPutTogether) {
   expect_laws_hold(g, kSizes);
 }
 
+TEST(Laws, CutsBehindViews) {
+  Graph g("float[n,6,m] x");
+  std::vector<std::pair<std::string, int64_t>> views;  // and how many axes
+  for (const auto& order : permutations(3)) {
+    const std::string turned = g.add(transposed("x", order));
+    views.emplace_back(turned, 3);
+    views.emplace_back(g.add(fmt::format("Unsqueeze({}, {})", turned, g.ints({1, 3}))), 5);
+    views.emplace_back(g.add(fmt::format("Reshape({}, {})", turned, g.ints({-1}))), 1);
+  }
+  for (const std::vector<int64_t>& shape :
+       {std::vector<int64_t>{0, 2, 3, -1}, {0, 3, 2, -1}, {0, 3, -1}, {-1, 3, 2}, {0, -1}, {3, 2, -1}, {2, 3, -1}})
+    views.emplace_back(g.add(fmt::format("Reshape(x, {})", g.ints(shape))), static_cast<int64_t>(shape.size()));
+  for (const auto& [view, rank] : std::vector(views))
+    for (int64_t axis = 0; axis < rank; ++axis) {
+      std::vector<std::string> parts;
+      for (const auto& [begin, end, step] : {std::array<int64_t, 3>{0, 1, 1}, {1, 99, 1}, {1, 3, 1}, {0, 99, 2}})
+        parts.push_back(g.add(fmt::format("Slice({}, {}, {}, {}, {})", view, g.ints({begin}), g.ints({end}),
+                                          g.ints({axis}), g.ints({step}))));
+      g.add(fmt::format("Concat <axis = {}> ({}, {})", axis, parts[0], parts[1]));
+      g.add(fmt::format("Concat <axis = {}> ({}, {})", axis, parts[1], parts[0]));
+      if (axis + 1 < rank)
+        g.add(fmt::format("Slice({}, {}, {}, {})", view, g.ints({0, 1}), g.ints({1, 3}), g.ints({axis, axis + 1})));
+      g.add(fmt::format("Squeeze({}, {})", g.add(fmt::format("Gather <axis = {}> ({}, {})", axis, view, g.ints({0}))),
+                        g.ints({axis})));
+    }
+  expect_laws_hold(g, kSizes);
+}
+
 const std::vector<std::string> kBinary = {"Add", "Sub", "Mul", "Div", "Max", "Min"};
 
 // Operands that broadcast, and views of them.
@@ -374,6 +403,12 @@ TEST(Laws, ProductsOfMatrices) {
     g.add(fmt::format("Mul(bias, {})", g.add(fmt::format("Add(bias, {})", made))));
     g.add(fmt::format("Reshape({}, {})", made, g.ints({-1})));
   }
+  const std::string one = g.add(fmt::format("Unsqueeze(x, {})", g.ints({1})));
+  const std::string ones = g.add(fmt::format("Unsqueeze({}, {})", one, g.ints({1})));
+  const std::string columns = g.add(fmt::format("Unsqueeze(batch, {})", g.ints({1})));
+  for (const std::string& left : {std::string("x"), one, ones})
+    for (const std::string& right : {std::string("batch"), columns, std::string("more")})
+      if (left != one || right != "more") g.add(fmt::format("MatMul({}, {})", left, right));
   g.add("MatMul(x, batch)");
   g.add("MatMul(x, more)");
   g.add("MatMul(other, x)");
@@ -425,6 +460,8 @@ TEST(Laws, ConvolutionsAndWhatIsMultipliedIntoThem) {
   const std::string lines = g.add(fmt::format("Conv <pads = [1, 1]> (line, {}, bias)", kernel));
   g.add(fmt::format("Mul({}, {})", lines, rows));
   g.add("GlobalAveragePool(x)");
+  g.add(fmt::format("Conv <strides = [2, 3]> (x, {}, bias)", g.floats("3,4,5,5", ramp(300))));
+  g.add(fmt::format("Conv (line, {})", g.floats("3,4,6", ramp(72))));
   expect_laws_hold(g, {{{"n", 1}}, {{"n", 3}}});
 }
 
@@ -463,6 +500,15 @@ TEST(Laws, NormsAndActivations) {
     g.add(fmt::format("LogSoftmax <axis = {}> (x)", axis));
   }
   g.add("Softmax(x)");
+  for (const auto& order : permutations(3))
+    for (const int axis : {0, 1, 2}) {
+      const std::string turned = g.add(transposed("x", order));
+      g.add(fmt::format("Softmax <axis = {}> ({})", axis, turned));
+      g.add(fmt::format("Softmax <axis = {}> ({})", axis,
+                        g.add(fmt::format("Unsqueeze({}, {})", turned, g.ints({axis})))));
+    }
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{-1, 6}, {-1, 3}, {-1}, {0, 0, 1, 6}, {0, -1}})
+    g.add(fmt::format("LogSoftmax <axis = -1> ({})", g.add(fmt::format("Reshape(x, {})", g.ints(shape)))));
   g.add("Relu(x)");
   const std::string low = g.floats("1", {-0.5});
   g.add(fmt::format("Clip(x, {})", g.add(fmt::format("Squeeze({})", low))));

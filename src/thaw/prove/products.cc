@@ -1,5 +1,7 @@
 // Convolutions and products of matrices, with what is added to them.
+#include <algorithm>
 #include <array>
+#include <span>
 #include <string_view>
 
 #include "thaw/prove/laws.h"
@@ -29,6 +31,30 @@ std::vector<int64_t> attributes_of_convolution(const NodeToRead& read, size_t ax
   return all.size() == 1 + (is_said_otherwise ? 2 : 4) * axes ? all : std::vector<int64_t>();
 }
 
+// A convolution whose weight lies on its input in one place alone is a product: of the samples as rows, and of the weight.
+std::optional<TermId> as_product(Algebra& algebra, const Term& convolution) {
+  Terms& terms = algebra.terms;
+  const TermId x = convolution.arguments[0], weight = convolution.arguments[1];
+  const auto kernel = constant_dims(terms[weight].shape);
+  if (!kernel || !is_known(terms[x].shape) || terms[x].shape->size() != kernel->size()) return std::nullopt;
+  const Shape input = *terms[x].shape;
+  const size_t axes = kernel->size() - 2;
+  const std::vector<int64_t>& said = convolution.ints;
+  const bool is_plain =
+      said[0] == 1 && said.size() == 1 + 4 * axes &&
+      std::all_of(said.begin() + static_cast<ptrdiff_t>(1 + axes), said.begin() + static_cast<ptrdiff_t>(1 + 2 * axes),
+                  [](int64_t d) { return d == 1; }) &&
+      std::all_of(said.begin() + static_cast<ptrdiff_t>(1 + 2 * axes), said.end(),
+                  [](int64_t pad) { return pad == 0; });
+  for (size_t k = 1; k < kernel->size(); ++k)
+    if (!is_plain || !input[k].is_constant((*kernel)[k])) return std::nullopt;
+  const int64_t outputs = kernel->front(), inputs = product_of(std::span(*kernel).subspan(1));
+  const std::array<int64_t, 2> turned{1, 0};
+  const TermId matrix = algebra.views.transpose(algebra.views.reshape(weight, {outputs, inputs}), turned);
+  const TermId product = algebra.matmul(algebra.views.reshape(x, {input[0], inputs}), matrix);
+  return algebra.views.reshape(product, *convolution.shape);
+}
+
 }  // namespace
 
 std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read) {
@@ -48,7 +74,8 @@ std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read) {
   term.arguments = {x, weight};
   term.dtype = terms[x].dtype;
   term.shape = *shape;
-  const TermId made = terms.add(std::move(term));
+  const auto product = as_product(algebra, term);
+  const TermId made = product ? *product : terms.add(std::move(term));
   if (!read.has(2)) return made;
   const auto bias = algebra.by_channel(read.operands[2], terms[made].shape->size());
   if (!bias) return std::nullopt;

@@ -1,6 +1,7 @@
 #include "thaw/prove/read_model.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <unordered_set>
 
@@ -31,6 +32,10 @@ const std::unordered_set<std::string_view> kOfEachElement = {
     "Selu",        "Sigmoid",   "Sign",  "Sin",        "Sinh",       "Softplus",
     "Softsign",    "Sqrt",      "Sub",   "Tan",        "Tanh",       "ThresholdedRelu",
     "Where",       "Xor"};
+
+// Operands of ai.onnx that are 0 where they are left out.
+const std::map<std::string_view, std::vector<size_t>> kZeroIfLeftOut = {
+    {"LSTM", {3, 5, 6, 7}}, {"GRU", {3, 5}}, {"RNN", {3, 5}}};
 
 // Types whose elements inference follows as expressions of the sizes.
 bool is_counted(ir::DataType type) { return ir::is_integer(type) || type == ir::DataType::kBool; }
@@ -230,6 +235,12 @@ TermId ModelReader::as_it_is(const NodeToRead& read, int output, const std::opti
   append_raw(term.settings, output);
   term.arguments = read.operands;
   const ops::Operator* op = ops::registry().find(read.node);
+  if (const auto zeros = kZeroIfLeftOut.find(read.node.op_type());
+      zeros != kZeroIfLeftOut.end() && read.node.domain().empty()) {
+    for (const size_t i : zeros->second)
+      if (read.has(i) && algebra_.arithmetic.number_of(read.operands[i]) == 0) term.arguments[i] = kNoTerm;
+    while (!term.arguments.empty() && term.arguments.back() == kNoTerm) term.arguments.pop_back();
+  }
   // Floating-point numbers that sizes are made of count to the last bit.
   for (size_t i = 0; i < read.operands.size(); ++i) {
     if (ops::role_of(read.node, static_cast<int>(i)) != ops::Role::kScales) continue;

@@ -191,6 +191,70 @@ std::optional<TermId> Views::slice_of_concat(TermId x, const Cut& cut) {
   return concat(kept, cut.axis);
 }
 
+namespace {
+
+// The cut of a Reshape's operand that is this one of its result; nullopt where a cut of the result is none of the operand.
+// Axes of size 1 are nowhere in particular.
+std::optional<Cut> cut_before_reshape(const Shape& from, const Shape& to, const Cut& cut) {
+  std::vector<size_t> in, out;  // axes of other sizes than 1
+  for (size_t i = 0; i < from.size(); ++i)
+    if (!is_one(from[i])) in.push_back(i);
+  for (size_t i = 0; i < to.size(); ++i)
+    if (!is_one(to[i])) out.push_back(i);
+  const auto found = std::ranges::find(out, static_cast<size_t>(cut.axis));
+  if (found == out.end()) return std::nullopt;
+  const auto at = static_cast<size_t>(found - out.begin());
+  const auto moved_to = [&](size_t place) {
+    Cut moved = cut;
+    moved.axis = static_cast<int64_t>(in[place]);
+    return moved;
+  };
+  size_t begin = 0, end = 0;  // how many are the same
+  while (begin < in.size() && begin < out.size() && dim::same(from[in[begin]], to[out[begin]])) ++begin;
+  if (at < begin) return moved_to(at);
+  while (end < in.size() && end < out.size() && dim::same(from[in[in.size() - 1 - end]], to[out[out.size() - 1 - end]]))
+    ++end;
+  const size_t behind = out.size() - at;
+  if (behind <= end) return moved_to(in.size() - behind);
+  // The first of several axes that one is split into.
+  if (at != begin || at >= in.size() || cut.step != 1) return std::nullopt;
+  Dim within = 1;
+  for (size_t k = at + 1; k < out.size(); ++k) {
+    within = within * to[out[k]];
+    if (!dim::same(to[out[at]] * within, from[in[at]])) continue;
+    Cut moved = moved_to(at);
+    moved.begin = cut.begin * within;
+    moved.length = cut.length * within;
+    return moved.begin.is_known() && moved.length.is_known() ? std::optional(moved) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// Cuts go inwards: what is left of a view is cut before it.
+std::optional<TermId> Views::slice_inside(TermId x, std::span<const Cut> cuts) {
+  const Term of = terms_[x];
+  if (!of.is("Transpose") && !of.is("Reshape")) return std::nullopt;
+  if (!is_known(of.shape) || !is_known(terms_[of.arguments[0]].shape)) return std::nullopt;
+  Shape shape = *of.shape;
+  std::vector<Cut> inner;
+  for (const Cut& cut : cuts) {
+    shape[static_cast<size_t>(cut.axis)] = cut.length;
+    if (of.is("Transpose")) {
+      inner.push_back(cut);
+      inner.back().axis = of.ints[static_cast<size_t>(cut.axis)];
+    } else {
+      const auto before = cut_before_reshape(*terms_[of.arguments[0]].shape, *of.shape, cut);
+      if (!before || std::ranges::count(inner, before->axis, &Cut::axis) > 0) return std::nullopt;
+      inner.push_back(*before);
+    }
+  }
+  if (!is_known(shape)) return std::nullopt;
+  const TermId cut = slice(of.arguments[0], inner);
+  return of.is("Transpose") ? transpose(cut, of.ints) : reshape(cut, shape);
+}
+
 TermId Views::slice(TermId x, std::span<const Cut> cuts) {
   // Those that take all of an axis are none.
   std::vector<Cut> left;
@@ -201,6 +265,10 @@ TermId Views::slice(TermId x, std::span<const Cut> cuts) {
   if (left.empty()) return x;
   if (left.size() == 1)
     if (const auto parts = slice_of_concat(x, left[0])) return *parts;
+  if (const auto inside = slice_inside(x, left)) {
+    if (left.size() == 1 && !terms_.is_inside()) cut_from_.try_emplace(*inside, x, left[0]);
+    return *inside;
+  }
   if (terms_[x].is("Slice")) {
     const Term& of = terms_[x];
     std::vector<Cut> both;
@@ -264,6 +332,8 @@ TermId Views::concat(std::span<const TermId> parts, int64_t axis) {
   std::vector<TermId> joined;
   const auto cut_of = [&](TermId id) -> std::optional<std::pair<TermId, Cut>> {
     const Term& term = terms_[id];
+    if (const auto found = cut_from_.find(id); found != cut_from_.end() && found->second.second.axis == axis)
+      return found->second.second.step == 1 ? std::optional(found->second) : std::nullopt;
     if (!term.is("Slice") || term.ints.size() != 2 || term.ints[0] != axis || term.ints[1] != 1) return std::nullopt;
     return std::pair(term.arguments[0], Cut{axis, term.dims[0], term.dims[1], 1});
   };

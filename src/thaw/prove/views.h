@@ -1,12 +1,14 @@
 // Views: what moves elements and computes nothing, in normal form.
 //
-// A Reshape is its result's shape. A Transpose has no axes of size 1. A Slice cuts any number of axes. Each says what it
-// is of a term that is no view of the same kind, where that can be: views of views are one view.
+// A Reshape is its result's shape. A Transpose has no axes of size 1. A Slice cuts any number of axes, before the others where it
+// can. Each says what it is of a term that is no view of the same kind, where that can be: views of views are one view.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "thaw/prove/constants.h"
@@ -40,9 +42,12 @@ class Views {
  private:
   bool is_expanded_number(TermId x) const;
   std::optional<TermId> slice_of_concat(TermId x, const Cut& cut);
+  std::optional<TermId> slice_inside(TermId x, std::span<const Cut> cuts);
 
   Terms& terms_;
   Constants& constants_;
+  std::unordered_map<TermId, std::pair<TermId, Cut>>
+      cut_from_;  // what is no Slice, but was cut once: from what, and how
 };
 
 bool is_one(dim::Dim d);
