@@ -57,6 +57,18 @@ def test_one_side_in_memory_and_one_in_a_file(save):
     assert thaw.verify(thaw.load(path), path).model_path == str(path)
 
 
+def test_outputs_are_proven_equal():
+    twice = model("g (float[n] x) => (float[n] y) { y = Add(x, x) }")
+    by_two = model("g (float[n] x) => (float[n] y) { two = Constant <value = float {2}> () y = Mul(x, two) }")
+    report = thaw.verify(twice, by_two, prove=True)
+    assert report.accepted and [(one.name, one.verdict.name, one.place) for one in report.outputs] == [("y", "PROVEN", "")]
+    assert not thaw.verify(twice, by_two).outputs
+    (other,) = thaw.verify(twice, model("g (float[n] x) => (float[n] y) { y = Mul(x, x) }"), prove=True).outputs
+    assert other.verdict.name == "DIFFERS" and "Mul" in other.place
+    with pytest.raises(thaw.InvalidArgument, match="--prove"):
+        thaw.verify(twice, by_two, prove=True, per_sample=True)
+
+
 def test_references_in_memory_are_what_they_are_in_files(save):
     single = model("g (float[4] x) => (float[4] y) { y = Softmax(x) }")
     batched = thaw.batch(single).model

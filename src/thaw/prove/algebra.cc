@@ -269,10 +269,10 @@ TermId Algebra::matmul(TermId a, TermId b) {
     shape->push_back(left[left.size() - 2]);
     shape->push_back(right.back());
   }
-  // Axes of one batch are none.
+  // Axes of one batch are none. Where the right side is one matrix, they are rows.
   const auto [fewer, others] = without_common_ones(left_batch, right_batch);
   TermId made = kNoTerm;
-  if (shape && (fewer.size() < left_batch.size() || others.size() < right_batch.size())) {
+  if (shape && right.size() > 2 && (fewer.size() < left_batch.size() || others.size() < right_batch.size())) {
     Shape rows = fewer, columns = others;
     rows.insert(rows.end(), left.end() - 2, left.end());
     columns.insert(columns.end(), right.end() - 2, right.end());

@@ -129,7 +129,7 @@ Scaled Arithmetic::factored(TermId x) {
   std::vector<Scaled> rest;
   for (size_t i = 0; i < term.arguments.size(); ++i)
     rest.push_back({i == *lead ? 1 : term.numbers[i] / factor, term.arguments[i]});
-  return {factor, sum(std::move(rest), term.dtype)};
+  return {factor, sum(rest, term.dtype)};
 }
 
 std::optional<double> Arithmetic::number_of(TermId x) const {
@@ -174,7 +174,7 @@ std::optional<Numbers> Arithmetic::added(std::span<const Scaled> addends) const 
   return made;
 }
 
-TermId Arithmetic::sum(std::vector<Scaled> addends, DataType type) {
+TermId Arithmetic::sum(const std::vector<Scaled>& addends, DataType type) {
   std::vector<Scaled> flat;
   for (const Scaled& one : addends) {
     const TermId bare = views_.unexpanded(one.term);
@@ -287,7 +287,7 @@ std::optional<TermId> Arithmetic::with_scaled_weight(TermId of, TermId scale, Da
   return terms_.add(std::move(term));
 }
 
-TermId Arithmetic::product(std::vector<Power> given, DataType type, double number) {
+TermId Arithmetic::product(const std::vector<Power>& given, DataType type, double number) {
   std::vector<Power> flat;
   for (const Power& one : given) add_factor(one, number, flat, type);
   std::ranges::stable_sort(flat, [](const Power& a, const Power& b) {
@@ -336,7 +336,7 @@ TermId Arithmetic::product(std::vector<Power> given, DataType type, double numbe
       std::vector<Scaled> addends;
       for (size_t i = 0; i < sum_of.arguments.size(); ++i)
         addends.push_back({number, product({{*tensor, 1}, {sum_of.arguments[i], 1}}, type, sum_of.numbers[i])});
-      return sum(std::move(addends), type);
+      return sum(addends, type);
     }
   }
   if (tensor) factors.push_back({*tensor, 1});

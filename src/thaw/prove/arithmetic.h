@@ -34,8 +34,8 @@ class Arithmetic {
 
   // Operands broadcast; their shapes are known. The result has the shape that they broadcast to without the ones in front:
   // Views::conform gives it another.
-  TermId sum(std::vector<Scaled> addends, ir::DataType type);
-  TermId product(std::vector<Power> factors, ir::DataType type, double factor = 1);
+  TermId sum(const std::vector<Scaled>& addends, ir::DataType type);
+  TermId product(const std::vector<Power>& factors, ir::DataType type, double factor = 1);
   TermId number(double value, ir::DataType type) { return scaled({value, constants_.one(type)}, type); }
   TermId scaled(Scaled what, ir::DataType type) { return sum({what}, type); }
   TermId add(TermId a, TermId b) { return sum({{1, a}, {1, b}}, terms_[a].dtype); }

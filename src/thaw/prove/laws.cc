@@ -14,7 +14,7 @@ namespace thaw::proving {
 
 using dim::Dim;
 using ir::DataType;
-using ops::Fact, ops::Shape;
+using ops::Shape;
 
 std::optional<std::vector<int64_t>> integers_of(const Terms& terms, TermId id) {
   if (id == kNoTerm || terms[id].kind != Term::Kind::kSizes) return std::nullopt;
@@ -245,7 +245,7 @@ class Laws {
     return real([&](const std::vector<TermId>& operands) {
       std::vector<Scaled> addends;
       for (size_t i = 0; i < operands.size(); ++i) addends.push_back({i < signs.size() ? signs[i] : 1, operands[i]});
-      return algebra_.arithmetic.sum(std::move(addends), terms_[operands[0]].dtype);
+      return algebra_.arithmetic.sum(addends, terms_[operands[0]].dtype);
     });
   }
 

@@ -391,7 +391,9 @@ TEST(Laws, Reductions) {
 }
 
 TEST(Laws, ProductsOfMatrices) {
-  Graph g("float[n,4,m] x, float[m,4] other, float[4,5] w, float[n,m,5] batch, float[3,1,m,2] more, float[5] bias");
+  Graph g(
+      "float[n,4,m] x, float[m,4] other, float[4,5] w, float[n,m,5] batch, float[3,1,m,2] more, float[5] bias, "
+      "float[1,m,4] single, float[1,4,m] singles");
   const std::string two = g.floats("1", {2});
   const std::string turned = g.add(transposed("x", {0, 2, 1}));
   const std::vector<std::string> lefts = {turned, g.add(fmt::format("Mul({}, {})", turned, two)), "other",
@@ -409,6 +411,12 @@ TEST(Laws, ProductsOfMatrices) {
   for (const std::string& left : {std::string("x"), one, ones})
     for (const std::string& right : {std::string("batch"), columns, std::string("more")})
       if (left != one || right != "more") g.add(fmt::format("MatMul({}, {})", left, right));
+  const std::string rows = g.add(fmt::format("Reshape(single, {})", g.ints({-1, 4})));
+  for (const std::string& right : {std::string("w"), std::string("x"), std::string("singles")}) {
+    g.add(fmt::format("MatMul({}, {})", rows, right));
+    g.add(fmt::format("MatMul(single, {})", right));
+    g.add(fmt::format("MatMul({}, {})", rows, g.add(fmt::format("Unsqueeze({}, {})", right, g.ints({0})))));
+  }
   g.add("MatMul(x, batch)");
   g.add("MatMul(x, more)");
   g.add("MatMul(other, x)");

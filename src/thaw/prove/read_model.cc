@@ -337,11 +337,7 @@ void ModelReader::read_body(const NodeToRead& read) {
       append_raw(known, fact.shape.has_value());
       if (!fact.shape) continue;
       append_raw(known, fact.shape->size());
-      for (const Dim d : *fact.shape) {
-        append_raw(known, d.is_unknown());
-        append_raw(known, d.expr());
-        append_raw(known, dim::constant_of(d));
-      }
+      for (const Dim d : *fact.shape) append_dim(known, d);
     }
     const uint32_t body = terms_.enter(known);
     for (size_t i = 0; i < graph->inputs().size(); ++i) {

@@ -1,6 +1,7 @@
 #include "thaw/prove/term.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "thaw/dim/expr/expr.h"
 #include "thaw/ir/graph/key_parts.h"
@@ -11,13 +12,9 @@ using ir::append_list, ir::append_raw, ir::append_text;
 
 namespace {
 
-// Interned in one scope, so that an address tells expressions apart.
 void append_dims(std::string& key, const std::vector<dim::Dim>& dims) {
   append_raw(key, dims.size());
-  for (const dim::Dim d : dims) {
-    append_raw(key, d.expr());
-    append_raw(key, dim::constant_of(d));
-  }
+  for (const dim::Dim d : dims) append_dim(key, d);
 }
 
 std::string key_of_term(const Term& term) {
@@ -34,6 +31,12 @@ std::string key_of_term(const Term& term) {
 }
 
 }  // namespace
+
+void append_dim(std::string& key, dim::Dim d) {
+  append_raw(key, d.is_unknown());
+  append_raw(key, std::bit_cast<uintptr_t>(d.expr()));
+  append_raw(key, dim::constant_of(d));
+}
 
 bool is_known(const std::optional<ops::Shape>& shape) {
   return shape && std::ranges::all_of(*shape, [](dim::Dim d) { return d.is_known(); });

@@ -60,6 +60,8 @@ struct Term {
   bool is(std::string_view name) const { return kind == Kind::kOperator && op == name; }
 };
 
+// An expression as bytes of a key. It is interned in one scope, so that an address tells expressions apart.
+void append_dim(std::string& key, dim::Dim d);
 // Whether all sizes of a shape are known.
 bool is_known(const std::optional<ops::Shape>& shape);
 bool is_same(const ops::Shape& a, const ops::Shape& b);
