@@ -176,6 +176,9 @@ def runs(changed):
 def hold(thaw, mutant, origin, seen):
     """No output is proven and differs."""
     outputs = proofs(thaw, mutant, origin, "--points", 2)
+    if outputs is None:  # no size is found at which the origin runs, as the sizes are those that both declare
+        seen["not compared"] += 1
+        return
     assert outputs
     for one in outputs:
         assert one["verdict"] != "differs" or one.get("place"), f"{mutant} was proven equal to {origin} and differs: {one}"
@@ -191,7 +194,7 @@ def test_no_network_with_one_change_is_proven_equal(thaw, save, tmp_path):
         changed = mutants(onnx.load(cleaned) if n % 2 else onnx.load(before), rng, max(2, MUTANTS // 10 // len(small)))
         for k, mutant in enumerate(filter(runs, changed)):
             hold(thaw, save(mutant, f"mutant_{n}_{k}"), before if n % 2 else cleaned, seen)
-    assert seen["differs"] >= MUTANTS // 40, seen
+    assert seen["differs"] >= MUTANTS // 40 and seen["not compared"] <= seen.total() // 20, seen
 
 
 def together(models):
@@ -220,7 +223,7 @@ def test_no_random_graph_with_one_change_is_proven_equal(thaw, save):
                 changed.append(mutant)
         counted += len(changed)
         hold(thaw, save(together(changed), f"mutants_{seed}"), save(together(origins), f"origins_{seed}"), seen)
-    assert seen["differs"] >= MUTANTS // 2, seen
+    assert seen["differs"] >= MUTANTS // 2 and not seen["not compared"], seen
 
 
 # Near-misses ----------------------------------------------------------------------------------------------------------------

@@ -224,7 +224,7 @@ Aligned align(const ir::Model& first, const ir::Model& second) {
         const int size = sizes.of_axis(value->name(), k);
         DeclaredDim declared;
         if (const auto number = sizes.number(size)) {
-          declared.value = *number;
+          declared.value = number;
         } else {
           declared.param = names.at(sizes.root(size));
         }
