@@ -38,7 +38,8 @@ void state_sizes(ir::Model& model, std::string_view entries) {
     model.metadata_props.emplace_back(kStatedSizesKey, entries);
     return;
   }
-  if (stated->second.find(entries) != std::string::npos) return;
+  const std::string known = ", " + stated->second + ", ", added = ", " + std::string(entries) + ", ";
+  if (known.find(added) != std::string::npos) return;
   stated->second += stated->second.empty() ? "" : ", ";
   stated->second += entries;
 }

@@ -101,6 +101,17 @@ std::optional<Numbers> raised(Numbers n, double exponent) {
 
 Numbers of_one(double value) { return {{}, {value}, {}, 1}; }
 
+bool is_before(const Power& a, const Power& b) { return a.term != b.term ? a.term < b.term : a.exponent < b.exponent; }
+
+// Of no arguments yet.
+Term begin(Term::Kind kind, DataType type) {
+  Term term;
+  term.kind = kind;
+  term.dtype = type;
+  term.shape = ops::Shape{};
+  return term;
+}
+
 }  // namespace
 
 Scaled Arithmetic::split(TermId x) const {
@@ -174,6 +185,13 @@ std::optional<Numbers> Arithmetic::added(std::span<const Scaled> addends) const 
   return made;
 }
 
+void Arithmetic::append(Term& term, TermId argument, double number) const {
+  term.arguments.push_back(argument);
+  term.numbers.push_back(number);
+  const auto& shape = terms_[argument].shape;
+  term.shape = term.shape && shape ? broadcast_shapes(*term.shape, *shape) : std::nullopt;
+}
+
 TermId Arithmetic::sum(const std::vector<Scaled>& addends, DataType type) {
   std::vector<Scaled> flat;
   for (const Scaled& one : addends) {
@@ -213,16 +231,8 @@ TermId Arithmetic::sum(const std::vector<Scaled>& addends, DataType type) {
   std::ranges::stable_sort(merged, {}, &Scaled::term);
   for (Scaled& one : merged) one.factor = constants_.number(one.factor, type);
   if (merged.size() == 1 && merged[0].factor == 1) return merged[0].term;
-  Term term;
-  term.kind = Term::Kind::kSum;
-  term.dtype = type;
-  term.shape = ops::Shape{};
-  for (const Scaled& one : merged) {
-    term.arguments.push_back(one.term);
-    term.numbers.push_back(one.factor);
-    const auto& shape = terms_[one.term].shape;
-    term.shape = term.shape && shape ? broadcast_shapes(*term.shape, *shape) : std::nullopt;
-  }
+  Term term = begin(Term::Kind::kSum, type);
+  for (const Scaled& one : merged) append(term, one.term, one.factor);
   return terms_.add(std::move(term));
 }
 
@@ -290,9 +300,7 @@ std::optional<TermId> Arithmetic::with_scaled_weight(TermId of, TermId scale, Da
 TermId Arithmetic::product(const std::vector<Power>& given, DataType type, double number) {
   std::vector<Power> flat;
   for (const Power& one : given) add_factor(one, number, flat, type);
-  std::ranges::stable_sort(flat, [](const Power& a, const Power& b) {
-    return a.term != b.term ? a.term < b.term : a.exponent < b.exponent;
-  });
+  std::ranges::stable_sort(flat, is_before);
   std::vector<Power> factors, constants;
   for (const Power& one : flat) {
     std::vector<Power>& to = constants_.is_constant(one.term) ? constants : factors;
@@ -342,19 +350,9 @@ TermId Arithmetic::product(const std::vector<Power>& given, DataType type, doubl
   if (tensor) factors.push_back({*tensor, 1});
   if (factors.empty()) return scaled({number, constants_.one(type)}, type);
   if (factors.size() == 1 && factors[0].exponent == 1) return scaled({number, factors[0].term}, type);
-  std::ranges::stable_sort(factors, [](const Power& a, const Power& b) {
-    return a.term != b.term ? a.term < b.term : a.exponent < b.exponent;
-  });
-  Term term;
-  term.kind = Term::Kind::kProduct;
-  term.dtype = type;
-  term.shape = ops::Shape{};
-  for (const Power& one : factors) {
-    term.arguments.push_back(one.term);
-    term.numbers.push_back(one.exponent);
-    const auto& shape = terms_[one.term].shape;
-    term.shape = term.shape && shape ? broadcast_shapes(*term.shape, *shape) : std::nullopt;
-  }
+  std::ranges::stable_sort(factors, is_before);
+  Term term = begin(Term::Kind::kProduct, type);
+  for (const Power& one : factors) append(term, one.term, one.exponent);
   return scaled({number, terms_.add(std::move(term))}, type);
 }
 

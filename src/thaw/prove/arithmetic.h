@@ -54,6 +54,8 @@ class Arithmetic {
   std::optional<double> number_of(TermId x) const;
 
  private:
+  // Adds an argument to a sum or a product; its shape becomes what both broadcast to.
+  void append(Term& term, TermId argument, double number) const;
   bool is_one(TermId x) const { return terms_[x].is("One"); }
   std::optional<size_t> lead_of(const Term& sum) const;
   std::optional<Numbers> combined(std::span<const Power> factors, double factor) const;

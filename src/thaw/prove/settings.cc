@@ -93,41 +93,25 @@ const FloatDefault kFloatDefaults[] = {{"InstanceNormalization", "epsilon", 1e-5
                                        {"HardSigmoid", "alpha", 0.2F},
                                        {"HardSigmoid", "beta", 0.5F}};
 
-void append_graph_free(std::string& key, const ir::Tensor& tensor) {
+// Of bytes, their hash.
+bool append_tensor(std::string& key, const ir::Tensor& tensor) {
   append_raw(key, tensor.data_type);
   append_list(key, tensor.dims);
   if (tensor.data_type == ir::DataType::kString) {
     for (const std::string& text : tensor.to_strings()) append_text(key, text);
-    return;
+    return true;
   }
   const auto bytes = tensor.bytes();
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
   append_raw(key, hash.high64);
   append_raw(key, hash.low64);
+  return true;
 }
 
-// False where the payload is nothing that is compared.
+// False where the payload is nothing that is compared. Whoever reads the node compares what is in a graph.
 bool append_payload(std::string& key, const ir::Attribute& attribute) {
+  if (!attribute.as<std::shared_ptr<ir::Graph>>()) return ir::append_payload(key, attribute, append_tensor);
   append_raw(key, attribute.value.index());
-  if (const auto* number = attribute.as<float>()) {
-    append_raw(key, *number);
-  } else if (const auto* integer = attribute.as<int64_t>()) {
-    append_raw(key, *integer);
-  } else if (const auto* text = attribute.as<std::string>()) {
-    append_text(key, *text);
-  } else if (const auto* numbers = attribute.as<std::vector<float>>()) {
-    append_list(key, *numbers);
-  } else if (const auto* integers = attribute.as<std::vector<int64_t>>()) {
-    append_list(key, *integers);
-  } else if (const auto* texts = attribute.as<std::vector<std::string>>()) {
-    append_raw(key, texts->size());
-    for (const std::string& one : *texts) append_text(key, one);
-  } else if (const auto* tensor = attribute.as<std::shared_ptr<ir::Tensor>>()) {
-    if (!*tensor) return false;
-    append_graph_free(key, **tensor);
-  } else {
-    return attribute.as<std::shared_ptr<ir::Graph>>() != nullptr;  // whoever reads the node compares what is in it
-  }
   return true;
 }
 

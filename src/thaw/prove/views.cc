@@ -62,6 +62,17 @@ bool Views::is_expanded_number(TermId x) const {
   return of.shape && of.shape->empty();
 }
 
+// A Reshape or an Expand: a term that its result's shape says all of.
+TermId Views::view(const char* op, TermId x, const Shape& shape) {
+  Term term;
+  term.op = op;
+  term.arguments = {x};
+  term.dtype = terms_[x].dtype;
+  term.shape = shape;
+  term.dims = shape;
+  return terms_.add(std::move(term));
+}
+
 TermId Views::reshape(TermId x, const Shape& shape) {
   while (terms_[x].is("Reshape")) x = terms_[x].arguments[0];
   const Term& of = terms_[x];
@@ -78,13 +89,7 @@ TermId Views::reshape(TermId x, const Shape& shape) {
     return constants_.sizes(of.dtype, *dims, of.dims);
   if (is_expanded_number(x)) return expand(of.arguments[0], shape);
   if (of.shape && of.shape->empty()) return expand(x, shape);
-  Term term;
-  term.op = "Reshape";
-  term.arguments = {x};
-  term.dtype = of.dtype;
-  term.shape = shape;
-  term.dims = shape;
-  return terms_.add(std::move(term));
+  return view("Reshape", x, shape);
 }
 
 TermId Views::transpose(TermId x, std::span<const int64_t> permutation) {
@@ -159,13 +164,7 @@ TermId Views::expand(TermId x, const Shape& shape) {
                            std::all_of(shape.begin(), shape.end() - static_cast<ptrdiff_t>(rank), is_one);
     if (only_ones && rank > 0) return reshape(x, shape);
   }
-  Term term;
-  term.op = "Expand";
-  term.arguments = {x};
-  term.dtype = of.dtype;
-  term.shape = shape;
-  term.dims = shape;
-  return terms_.add(std::move(term));
+  return view("Expand", x, shape);
 }
 
 TermId Views::conform(TermId x, const Shape& shape) {

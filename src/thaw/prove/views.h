@@ -41,6 +41,7 @@ class Views {
 
  private:
   bool is_expanded_number(TermId x) const;
+  TermId view(const char* op, TermId x, const ops::Shape& shape);
   std::optional<TermId> slice_of_concat(TermId x, const Cut& cut);
   std::optional<TermId> slice_inside(TermId x, std::span<const Cut> cuts);
 

@@ -14,6 +14,7 @@
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
 #include "thaw/report/printable.h"
+#include "thaw/report/proofs.h"
 #include "thaw/report/style.h"
 #include "thaw/report/table.h"
 #include "thaw/run/sweep.h"
@@ -157,35 +158,6 @@ std::string worst_output(const VerifyReport& report) {
   if (!worst.is_known()) return {};
   return fmt::format("max abs diff {} ('{}'), min cosine {:.6f}", worst.max_diff().text(),
                      report::printable(worst.output->name), worst.lowest_cosine);
-}
-
-std::string_view verdict_name(OutputVerdict verdict) {
-  switch (verdict) {
-    case OutputVerdict::kProven:
-      return "proven";
-    case OutputVerdict::kOpen:
-      return "open";
-    case OutputVerdict::kDiffers:
-      return "differs";
-  }
-  return "";
-}
-
-// A line for each output that was to be proven.
-std::string proofs_text(const VerifyReport& report) {
-  if (report.outputs.empty()) return {};
-  std::string made = report::counted(report.terms, "term");
-  if (report.rounded_constants > 0)
-    made += fmt::format("; {} equal to {:.2g} ulp", report::counted(report.rounded_constants, "constant"),
-                        report.rounding_steps);
-  report::Table table;
-  for (const OutputProof& output : report.outputs) {
-    std::string what = fmt::format("proven equal at every size ({})", made);
-    if (output.verdict != OutputVerdict::kProven)
-      what = std::string(verdict_name(output.verdict)) + (output.place.empty() ? "" : ": " + output.place);
-    table.add({"output " + output.name, std::move(what)});
-  }
-  return "\n" + table.text(0);
 }
 
 void write_output_result(JsonWriter& json, const OutputResult& output) {
@@ -395,7 +367,7 @@ std::string to_text(const VerifyReport& report, const TextOptions& how) {
   text += points_text(report);
   for (const PointResult& point : report.points)
     if (how.all || point.status != VerifyStatus::kAgrees) text += outputs_text(point, style);
-  text += proofs_text(report);
+  text += report::proofs_text(report);
   text += "\n";
   for (const std::string& note : report.notes) text += "note: " + report::printable(note) + "\n";
   constexpr size_t kShown = 3;
@@ -446,20 +418,7 @@ std::string to_json(const VerifyReport& report) {
   if (!report.reference_runtime.version.empty())
     report::write_runtime(json, "reference_runtime", report.reference_runtime);
   if (report.where) report::write_first_differences(json, *report.where);
-  if (!report.outputs.empty()) {
-    json.member_array("outputs");
-    for (const OutputProof& output : report.outputs) {
-      json.begin_object(JsonWriter::Layout::kLine);
-      json.member("name", output.name);
-      json.member("verdict", verdict_name(output.verdict));
-      json.optional_member("place", output.place);
-      json.end_object();
-    }
-    json.end_array();
-    json.member("terms", report.terms);
-    json.member("rounded_constants", report.rounded_constants);
-    json.member("rounding_steps", report.rounding_steps);
-  }
+  report::write_proofs(json, report);
   report::write_texts(json, "notes", report.notes);
   report::write_texts(json, "warnings", report.warnings);
   json.end_object();

@@ -1,5 +1,7 @@
 #include "thaw/rewrite/node_key.h"
 
+#include <bit>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -13,33 +15,9 @@ using ir::append_list, ir::append_raw, ir::append_text;
 
 constexpr uint64_t kMostBytes = 1024;  // of a tensor in an attribute that is compared
 
-// False where the payload is nothing that is compared.
-bool append_payload(std::string& key, const ir::Attribute& attribute) {
-  append_raw(key, attribute.value.index());
-  if (const auto* number = attribute.as<float>()) {
-    append_raw(key, *number);
-  } else if (const auto* integer = attribute.as<int64_t>()) {
-    append_raw(key, *integer);
-  } else if (const auto* text = attribute.as<std::string>()) {
-    append_text(key, *text);
-  } else if (const auto* numbers = attribute.as<std::vector<float>>()) {
-    append_list(key, *numbers);
-  } else if (const auto* integers = attribute.as<std::vector<int64_t>>()) {
-    append_list(key, *integers);
-  } else if (const auto* texts = attribute.as<std::vector<std::string>>()) {
-    append_raw(key, texts->size());
-    for (const std::string& one : *texts) append_text(key, one);
-  } else if (const auto* tensor = attribute.as<std::shared_ptr<ir::Tensor>>()) {
-    return *tensor && append_tensor(key, **tensor);
-  } else {
-    return false;
-  }
-  return true;
-}
-
 }  // namespace
 
-void append_address(std::string& key, const ir::Value* operand) { append_raw(key, operand); }
+void append_address(std::string& key, const ir::Value* operand) { append_raw(key, std::bit_cast<uintptr_t>(operand)); }
 
 bool append_tensor(std::string& key, const ir::Tensor& tensor) {
   if (tensor.data_type == ir::DataType::kString || tensor.num_bytes() > kMostBytes) return false;
@@ -66,7 +44,7 @@ std::string key_of(const ir::Node& node, const OperandKey& append_operand) {
   append_raw(key, node.outputs().size());
   for (const ir::Attribute* attribute : ir::attributes_by_name(node)) {
     append_text(key, attribute->name);
-    if (!attribute->ref_attr_name.empty() || !append_payload(key, *attribute)) return {};
+    if (!attribute->ref_attr_name.empty() || !ir::append_payload(key, *attribute, append_tensor)) return {};
   }
   return key;
 }

@@ -26,6 +26,9 @@ inline void append_text(std::string& key, std::string_view text) {
   key.append(text);
 }
 
+// The payload of an attribute; of a tensor, what append_tensor adds. False where that is false, and for graphs and types.
+bool append_payload(std::string& key, const Attribute& attribute, bool (*append_tensor)(std::string&, const Tensor&));
+
 // Files list them in any order.
 std::vector<const Attribute*> attributes_by_name(const Node& node);
 
