@@ -62,6 +62,7 @@ bool fit_windows(WindowLoops& windows, Lifting& lifting, std::string& reason) {
   for (const ir::Tensor& list : lists) tensors.push_back(&list);
   lifting.context->around = {};  // no node reads this list
   lifting.context->pads = false;
+  lifting.context->holds_sizes = false;
   windows.fit = fit_table(tensors, *lifting.context, reason);
   if (windows.fit) lifting.holdout->compare(tensors, *windows.fit);
   if (!windows.fit) windows.size = equal;

@@ -53,6 +53,7 @@ void SizesAround::tell(const Difference& difference, TableContext& context) cons
   context.around.places = ops::role_of(*difference.node, difference.input) == ops::Role::kIndex;
   context.around.cuts = ops::role_of(*difference.node, difference.input) == ops::Role::kBounds;
   context.pads = ops::role_of(*difference.node, difference.input) == ops::Role::kPads;
+  context.holds_sizes = ops::holds_size(ops::role_of(*difference.node, difference.input));
   context.around.fills_before = difference.fills_before;
   context.around.fills_after = difference.fills_after;
   const auto place = positions_.find(difference.node);

@@ -201,6 +201,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   if (!is_one) {
     if (auto fit = as_list()) return fit;
     if (auto fit = fit_sizes(tensors, context, reason)) return fit;
+    if (context.holds_sizes && !reason.empty()) return std::nullopt;
     if (auto fit = fit_reals(tensors, context)) return fit;
     if (auto fit = fit_growing_averages(tensors, context, around_table(tensors, context))) return fit;
   }
