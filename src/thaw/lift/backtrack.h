@@ -27,6 +27,8 @@ struct OpenChoice {
   Rule rule = Rule::kConstant;  // of what was taken
   // Both formulas, the other empty where it is made up, and sizes that tell them apart.
   std::string chosen, other, telling;
+  bool is_close = false;  // whether the other is so nearly as plain that how other sides are cut may tell which it is
+  std::vector<bool> differs = {};  // whether they do at each of the sizes that the solver knows as unseen
 };
 
 // The traces explained with some choices, and the first of them rewritten where all is explained.

@@ -202,7 +202,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     if (options.keep_static.empty()) {
       prove(lifting, domain, traced);
       made.open = open_choices(*lifting.solver, made.emitted, lifting.variables, domain);
-      if (!made.open.empty())
+      if (!made.open.empty() || !made.choices.empty())
         made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
     }
     guard(lifting, domain);
@@ -261,7 +261,8 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     };
     Attempt best = backtrack(attempt_with);
     // What is left open may be told by how other sides are cut.
-    if (traces.size() > 2 && !best.open.empty() && !best.cuts.empty()) {
+    const bool is_close = std::ranges::any_of(best.open, &OpenChoice::is_close);
+    if (traces.size() > 2 && is_close && !best.cuts.empty()) {
       cuts = std::move(best.cuts);
       best.edit.reset();
       best = backtrack(attempt_with);

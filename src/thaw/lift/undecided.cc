@@ -1,6 +1,8 @@
 #include "thaw/lift/undecided.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -18,15 +20,16 @@ dim::Assignment at_sizes(std::span<const Variable> variables, const std::vector<
   return assignment_of(variables, [&](size_t i) { return sizes[i]; });
 }
 
-// Sizes at which the two are not the same.
-std::optional<std::vector<int64_t>> telling_size(dim::Dim a, dim::Dim b, std::span<const Variable> variables,
-                                                 std::span<const std::vector<int64_t>> sizes) {
+// At which of the sizes the two are not the same.
+std::vector<bool> differences(dim::Dim a, dim::Dim b, std::span<const Variable> variables,
+                              std::span<const std::vector<int64_t>> sizes) {
+  std::vector<bool> differs;
   for (const std::vector<int64_t>& each : sizes) {
     const dim::Assignment at = at_sizes(variables, each);
     const auto x = dim::evaluate(a, at), y = dim::evaluate(b, at);
-    if (x && y && *x != *y) return each;
+    differs.push_back(x && y && *x != *y);
   }
-  return std::nullopt;
+  return differs;
 }
 
 // Whether the nodes speak against the one more than against the other.
@@ -37,20 +40,31 @@ bool is_contradicted(const Attempt& attempt, const Attempt& than) {
          attempt.of_any_step.num_sound_nodes < than.of_any_step.num_sound_nodes;
 }
 
-// In three traces and more.
-bool is_as_plain(const Solution& other, const Solution& than, std::span<const int64_t> wanted) {
-  const double saved = bits_of_list(wanted) - other.bits;
-  return other.bits < than.bits + kLead &&
-         (other.makeup == Makeup::kOfOne || saved >= (other.makeup == Makeup::kWithNumber ? kSavedWithNumber : kSaved));
-}
-
-bool is_as_good(const Attempt& best, const OpenChoice& open, const std::function<Attempt(Choices)>& attempt) {
+Attempt with_other(const Attempt& best, const OpenChoice& open, const std::function<Attempt(Choices)>& attempt) {
   Choices choices = best.choices;
   Choice& choice = choices[open.wanted];
   choice.index = open.next;
   choice.taken = open.other;
-  const Attempt other = attempt(std::move(choices));
+  return attempt(std::move(choices));
+}
+
+// In three traces and more.
+bool is_close(const Solution& other, double bits, std::span<const int64_t> wanted) {
+  const double saved = bits_of_list(wanted) - other.bits;
+  return other.bits < bits + kLead &&
+         (other.makeup == Makeup::kOfOne || saved >= (other.makeup == Makeup::kWithNumber ? kSavedWithNumber : kSaved));
+}
+
+bool is_as_good(const Attempt& other, const Attempt& best) {
   return !is_contradicted(other, best) && other.emitted != best.emitted;
+}
+
+// Whether the nodes speak against the other wherever it is not what was chosen: then they do against any other.
+bool is_held(const Attempt& other, const Attempt& best, const OpenChoice& open) {
+  if (!other.is_whole()) return false;
+  const auto differ = static_cast<size_t>(std::ranges::count(open.differs, true));
+  const auto num_broken = [](const Attempt& each) { return each.contradictions.broken + each.of_any_step.broken; };
+  return differ > 0 && num_broken(other) >= num_broken(best) + differ;
 }
 
 Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt) {
@@ -61,7 +75,7 @@ Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& at
     if (!undecided.empty() && undecided.back().where == where) continue;
     if (undecided.size() == kMostTold) break;
     // What is not tried in time is left open.
-    if (++attempts <= kMostUndecided && !is_as_good(best, open, attempt)) continue;
+    if (++attempts <= kMostUndecided && !is_as_good(with_other(best, open, attempt), best)) continue;
     const std::string other_size = open.other.empty() ? "something else" : open.other;
     undecided.push_back(
         {where, fmt::format("two traces do not determine whether it is {} or {}; add a third trace at {}", open.chosen,
@@ -75,13 +89,35 @@ Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& at
   return best;
 }
 
-// What is not tried in time is guarded too.
+// What is not tried in time is guarded too. A guard that no size passes is none: the report says then what a trace would tell.
 Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt) {
   Choices choices = best.choices;
   size_t attempts = 0;
-  for (const OpenChoice& open : best.open)
-    if (++attempts > kMostUndecided || is_as_good(best, open, attempt))
-      choices[open.wanted].guarded.insert({open.chosen, open.other, open.telling});
+  std::set<std::vector<int64_t>> held, undecided;
+  std::vector<bool> stopped;
+  std::vector<const OpenChoice*> guarded;
+  for (const OpenChoice& open : best.open) {
+    if (held.contains(open.wanted)) continue;
+    // Where the nodes leave one other open, they do most: the rest is not tried.
+    if (!undecided.contains(open.wanted) && ++attempts <= kMostUndecided) {
+      const Attempt other = with_other(best, open, attempt);
+      if (is_held(other, best, open)) held.insert(open.wanted);
+      if (!is_as_good(other, best)) continue;
+    }
+    undecided.insert(open.wanted);
+    choices[open.wanted].guarded.insert({open.chosen, open.other, open.telling});
+    guarded.push_back(&open);
+    stopped.resize(open.differs.size());
+    for (size_t k = 0; k < stopped.size(); ++k) stopped[k] = stopped[k] || open.differs[k];
+  }
+  if (!guarded.empty() && std::ranges::all_of(stopped, std::identity())) {
+    const OpenChoice& first = *guarded.front();
+    best.report.unexplained.push_back(
+        {fmt::format("{}", fmt::join(first.wanted, ", ")),
+         fmt::format("the traces do not determine whether it is {} or {}; add a trace at {}", first.chosen, first.other,
+                     first.telling)});
+    return best;
+  }
   const bool is_guarded = choices != best.choices;
   Attempt last = attempt(std::move(choices));
   if (is_guarded) {
@@ -99,22 +135,34 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
   const auto is_emitted = [&](const std::string& size) {
     return std::ranges::any_of(emitted, [&](const std::string& each) { return each.find(size) != std::string::npos; });
   };
-  // At which the model runs.
-  std::vector<std::vector<int64_t>> sizes = solver.unseen();
-  std::erase_if(sizes, [&](const std::vector<int64_t>& each) { return !domain.has(at_sizes(variables, each)); });
+  const std::vector<std::vector<int64_t>>& sizes = solver.unseen();
+  std::vector<bool> runs;  // at which the model does
+  for (const std::vector<int64_t>& each : sizes) runs.push_back(domain.has(at_sizes(variables, each)));
   std::vector<OpenChoice> open;
+  const auto add = [&](const std::vector<int64_t>& wanted, size_t next, Rule rule, dim::Dim chosen,
+                       const Solution& other, bool is_close) {
+    std::vector<bool> differs = differences(chosen, other.dim, variables, sizes);
+    for (size_t k = 0; k < sizes.size(); ++k) {
+      if (!runs[k] || !differs[k]) continue;
+      open.push_back({wanted, next, rule, dim::to_string(chosen),
+                      other.rule == Rule::kMadeUp ? "" : dim::to_string(other.dim), text_of_sizes(variables, sizes[k]),
+                      is_close, std::move(differs)});
+      return;
+    }
+  };
+  for (const auto& [wanted, taken] : solver.taken()) {
+    if (!taken.size.is_symbolic() || !is_emitted(dim::to_string(taken.size))) continue;
+    for (const Solution& other : solver.others(wanted, taken))
+      add(wanted, 0, taken.rule, taken.size, other, taken.bits > 0 && is_close(other, taken.bits, wanted));
+  }
   for (const auto& [wanted, solved] : solver.open()) {
     const Solution& taken = solved.solutions[solved.chosen];
-    const bool are_two = wanted.size() == 2;
     if (!is_emitted(dim::to_string(taken.dim))) continue;
     for (size_t next = solved.chosen + 1; next < solved.solutions.size(); ++next) {
       const Solution& other = solved.solutions[next];
       // Two numbers are a tensor's size by chance too.
       const int chance = taken.rule == Rule::kTensor ? chance_of(Rule::kTensorLine) : chance_of(taken.rule);
-      if (are_two ? chance_of(other.rule) > chance : !is_as_plain(other, taken, wanted)) continue;
-      if (const auto at = telling_size(taken.dim, other.dim, variables, sizes))
-        open.push_back({wanted, next, taken.rule, dim::to_string(taken.dim),
-                        other.rule == Rule::kMadeUp ? "" : dim::to_string(other.dim), text_of_sizes(variables, *at)});
+      if (chance_of(other.rule) <= chance) add(wanted, next, taken.rule, taken.dim, other, false);
     }
   }
   std::ranges::stable_sort(open, [](const OpenChoice& a, const OpenChoice& b) { return a.rule > b.rule; });

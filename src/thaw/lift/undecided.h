@@ -1,7 +1,8 @@
 // What the traces leave open. Internal to lift/.
 //
 // Of three traces and more: an integer that two terms explain about as well (term/enumerate.h), of which neither gives a model that
-// contradicts itself. The plainer is taken, and the model gets a guard: it runs where both are the same (domain.h).
+// contradicts itself. The plainer is taken, and the model gets a guard: it runs where both are the same (domain.h). Where that is at
+// none of the sizes that are drawn, nothing is written.
 //
 // Two traces: two values are met by many formulas: 3 and 5 are ceil(h / 16), floor(w / 32) and h - 45 of some sizes. The plainest is
 // taken, others as plain are tried in its place; where one of them gives another model that contradicts itself nowhere

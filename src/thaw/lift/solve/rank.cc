@@ -57,7 +57,7 @@ std::vector<Atom> Solver::atoms_of(const Around& around) const {
 }
 
 const std::vector<Term>& Solver::terms_of(std::span<const int64_t> wanted, const Around& around) const {
-  constexpr size_t kMostTerms = 12;
+  constexpr size_t kMostTerms = 24;
   // Sides are cut alike.
   std::vector<int64_t> windows = around.windows;
   windows.insert(windows.end(), cuts_.begin(), cuts_.end());
@@ -109,14 +109,15 @@ std::vector<Solution> Solver::ranked(std::vector<Solution> found, std::span<cons
 Dim Solver::enumerate(std::span<const int64_t> wanted, const Around& around, std::string& open) const {
   constexpr double kCheapest = 2;
   const double written = bits_of_list(wanted);
-  const bool is_refused = choices_ && choices_->contains({wanted.begin(), wanted.end()});
+  const std::vector<int64_t> key(wanted.begin(), wanted.end());
+  const auto choice = choices_ ? choices_->find(key) : Choices::const_iterator();
+  const bool is_refused = choices_ && choice != choices_->end() && choice->second.index > 0;
   if (sure_ || is_refused || variables_.empty() || !ranks(wanted) || written < kCheapest + kSaved) return {};
   const std::vector<Term>& terms = terms_of(wanted, around);
   if (terms.empty()) return {};
   const bool leads = terms.size() == 1 || terms[1].bits - terms[0].bits >= kLead;
   if (leads && written - terms[0].bits >= kSaved) {
-    if (choices_) solved_.emplace(std::vector<int64_t>(wanted.begin(), wanted.end()), Rule::kTerm);
-    guessed_.push_back(terms[0].size);
+    take(key, {terms[0].size, Rule::kTerm, terms[0].bits}, around);
     return terms[0].size;
   }
   if (terms.size() == 1 || terms[0].bits > written) return {};
@@ -129,7 +130,55 @@ Dim Solver::enumerate(std::span<const int64_t> wanted, const Around& around, std
   return {};
 }
 
-// Terms that are about as plain as what was taken, and were not found.
+namespace {
+
+// Whether another side of the same input is computed as the one, and what is known of that side says that it is not the other.
+bool is_told_by_other_side(Dim one, Dim other, std::span<const Variable> variables, const auto& values_in_traces,
+                           const std::map<std::vector<int64_t>, Rule>& solved) {
+  const std::vector<int> symbols = dim::symbols_of(one);
+  if (symbols.size() != 1) return false;
+  const auto id_of = [](const Variable& v) { return dim::scope_of(v.symbol)->symbol_id(v.symbol); };
+  const auto own = std::ranges::find(variables, symbols.front(), id_of);
+  if (own == variables.end()) return false;
+  for (const Variable& side : variables) {
+    if (&side == &*own || side.input != own->input || side.kind != own->kind || !side.varies()) continue;
+    const auto at_side = [&](Dim size) {
+      return values_in_traces(dim::substitute(
+          size, std::unordered_map<int, Dim>{{symbols.front(), side.symbol}, {id_of(side), own->symbol}}));
+    };
+    const std::vector<int64_t> at = at_side(one);
+    if (solved.contains(at) && at_side(other) != at) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Taken& taken) const {
+  constexpr double kOpen = 3;  // bits: what is rounded at no plain share of a piece takes so many more
+  // What a table is counted by is no integer of the traces: of these, only what was ranked is open.
+  const bool is_operand = !taken.around.only_windows && !taken.around.axes.empty();
+  std::vector<Solution> others;
+  const std::vector<int64_t>* at = ranks(wanted) && (is_operand || taken.bits > 0) ? values_of(taken.size) : nullptr;
+  if (!at) return others;
+  const std::vector<Term>& terms = terms_of(wanted, taken.around);
+  const auto own = std::ranges::find_if(terms, [&](const Term& term) { return term.at == *at; });
+  const double room = is_operand ? kOpen : kLead, written = bits_of_list(wanted);
+  const auto values_in_traces = [&](Dim size) {
+    const std::vector<int64_t>* known = values_of(size);
+    return known ? std::vector(known->begin(), known->begin() + std::ssize(wanted)) : std::vector<int64_t>();
+  };
+  for (const Term& term : terms) {
+    if (term.bits >= (own == terms.end() ? terms.front().bits : own->bits) + room) break;
+    const double saved = term.makeup == Makeup::kWithNumber ? kSavedWithNumber : kSaved;
+    if (!is_operand && term.makeup != Makeup::kOfOne && written - term.bits < saved) continue;
+    if (term.at != *at && !is_told_by_other_side(taken.size, term.size, variables_, values_in_traces, solved_))
+      others.push_back({term.size, Rule::kTerm, term.bits, term.makeup});
+  }
+  return others;
+}
+
+// Terms that are about as plain as what was taken, whichever rule finds them.
 void Solver::add_terms(std::vector<Solution>& found, std::span<const int64_t> wanted, const Around& around) const {
   constexpr double kLeadOfTwo = 6;  // bits: two values say half of what four do
   if (unseen_.empty()) return;
@@ -142,7 +191,11 @@ void Solver::add_terms(std::vector<Solution>& found, std::span<const int64_t> wa
   for (const Term& term : terms) {
     if (term.bits >= bits + kLeadOfTwo) break;
     const auto is_it = [&](const Solution& known) { return dim::same(known.dim, term.size); };
-    if (std::ranges::none_of(found, is_it)) found.push_back({term.size, taken.rule});
+    const auto known = std::ranges::find_if(found, is_it);
+    if (known == found.end())
+      found.push_back({term.size, taken.rule});
+    else
+      known->rule = std::min(known->rule, taken.rule);
   }
 }
 

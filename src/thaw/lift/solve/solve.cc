@@ -288,7 +288,7 @@ std::vector<Solution> Solver::open_solutions(std::span<const int64_t> wanted, si
       const Dim n = varies->symbol;
       found.push_back({found.front().dim + (n - Dim(varies->at[0])) * (n - Dim(varies->at[1])), Rule::kMadeUp});
     }
-    if (found.front().rule > Rule::kTensor) add_terms(found, wanted, around);
+    add_terms(found, wanted, around);
     return found;
   }
   std::vector<Solution> found{{Dim(wanted.front()), Rule::kConstant}};
@@ -306,18 +306,17 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
     return propose(wanted.front(), points).front().dim;
   }
   const std::vector<int64_t> key(wanted.begin(), wanted.end());
-  size_t skipped = 0;
-  std::string named;
-  if (choices_) {
-    const auto chosen = choices_->find(key);
-    if (chosen != choices_->end()) skipped = chosen->second.index;
-    if (chosen != choices_->end()) named = chosen->second.taken;
+  const auto choice = choices_ ? choices_->find(key) : Choices::const_iterator();
+  const bool is_chosen = choices_ && choice != choices_->end();
+  if (is_chosen && !choice->second.taken.empty()) {
+    const auto size = dim::try_parse(choice->second.taken, *dim::scope_of(variables_.front().symbol));
+    if (size) take(key, {*size, Rule::kTerm}, around);
+    return size;
   }
+  const size_t skipped = is_chosen ? choice->second.index : 0;
   const bool is_open = choices_ && !sure_ && wanted.size() == 2;
   std::vector<Solution> found =
       is_open ? open_solutions(wanted, skipped, around) : solutions(wanted, skipped + 1, around);
-  for (size_t i = 0; i < found.size() && !named.empty(); ++i)
-    if (dim::to_string(found[i].dim) == named) skipped = i;
   if (found.size() <= skipped) return std::nullopt;
   const Solution taken = found[skipped];
   const bool leads = taken.bits > 0 && (found.size() == skipped + 1 || found[skipped + 1].bits >= taken.bits + kLead);
@@ -325,13 +324,21 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
     for_each_floor(taken.dim, [&](const dim::Atom& floor) {
       if (const auto divisor = floor.operands[1].constant()) told_cuts_.insert(*divisor);
     });
-  if (choices_ && taken.rule > Rule::kAround) guessed_lists_.insert(key);
-  if (choices_ && !sure_) solved_.emplace(key, taken.rule);
+  take(key, taken, around);
+  if (is_open) open_.insert_or_assign(key, Solved{std::move(found), skipped});
+  return taken.dim;
+}
+
+void Solver::take(const std::vector<int64_t>& wanted, const Solution& taken, const Around& around) const {
+  if (!choices_) return;
+  if (taken.rule > Rule::kAround) guessed_lists_.insert(wanted);
+  if (!sure_) solved_.emplace(wanted, taken.rule);
   const auto is_it = [&](Dim known) { return dim::same(known, taken.dim); };
   const bool is_guess = guesses_rounding(taken.rule) || std::ranges::any_of(follow_guesses_, is_it);
-  if (choices_ && is_guess && std::ranges::none_of(guessed_, is_it)) guessed_.push_back(taken.dim);
-  if (is_open || (choices_ && !sure_ && taken.bits > 0)) open_.insert_or_assign(key, Solved{std::move(found), skipped});
-  return taken.dim;
+  if (is_guess && std::ranges::none_of(guessed_, is_it)) guessed_.push_back(taken.dim);
+  // A shape that holds as many elements as its data leaves none open.
+  if (!sure_ && !around.elements.is_symbolic())
+    taken_.insert_or_assign(wanted, Taken{taken.dim, taken.rule, taken.bits, around});
 }
 
 std::optional<Dim> Solver::solve_surely(std::span<const int64_t> wanted) {

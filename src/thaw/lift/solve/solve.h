@@ -115,6 +115,14 @@ struct Around {
   std::vector<dim::Dim> given_back = {};  // what was as large in every trace before it became this data's shape
 };
 
+// What was taken for an integer, and what stood around it.
+struct Taken {
+  dim::Dim size;
+  Rule rule;
+  double bits;  // 0 where no chance was left
+  Around around;
+};
+
 class Solver {
  public:
   // choices: to follow, and to take note of what is asked; may be null. tensors: may be null.
@@ -153,7 +161,11 @@ class Solver {
   void know_cuts(std::set<int64_t> cuts) { cuts_ = std::move(cuts); }
   // What was solved, with choices given: by the wanted values, how.
   const std::map<std::vector<int64_t>, Rule>& solved() const { return solved_; }
-  // Of each that leaves room for chance, solutions as plain as the one that was taken.
+  // What was taken for integers, by the wanted values; of those that nothing holds where they stand.
+  const std::map<std::vector<int64_t>, Taken>& taken() const { return taken_; }
+  // Of three traces and more: the terms that give the wanted values and are about as plain as what was taken, the plainest first.
+  std::vector<Solution> others(std::span<const int64_t> wanted, const Taken& taken) const;
+  // Of two traces, of each that leaves room for chance: solutions as plain as the one that was taken.
   const std::map<std::vector<int64_t>, Solved>& open() const { return open_; }
   // Sizes that were solved by what guesses how they are rounded, since they were forgotten.
   const std::vector<dim::Dim>& guessed() const { return guessed_; }
@@ -173,6 +185,9 @@ class Solver {
   };
 
   static constexpr size_t kFewestToRank = 3;
+
+  // Takes note of what was taken.
+  void take(const std::vector<int64_t>& wanted, const Solution& taken, const Around& around) const;
 
   std::vector<Atom> atoms_of(const Around& around) const;
   // Whether there are as many traces as it takes to rank what leaves room for chance.
@@ -198,6 +213,7 @@ class Solver {
   std::set<std::vector<int64_t>> distances_;
   std::vector<std::vector<int64_t>> unseen_;
   mutable std::map<std::vector<int64_t>, Rule> solved_;
+  mutable std::map<std::vector<int64_t>, Taken> taken_;
   mutable std::vector<dim::Assignment> points_;  // the traces', then those that were drawn
   mutable std::unordered_map<const dim::Expr*, std::optional<std::vector<int64_t>>> values_;
   std::set<int64_t> cuts_;

@@ -226,6 +226,10 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, std::span
     for (const Forms::Form& form : forms.of(atom)) {
       const bool is_part = is_cut(form);
       if ((is_part && atom.cut == Atom::Cut::kNot) || (form.part != 1 && atom.cut != Atom::Cut::kTwice)) continue;
+      // What is the same in every trace, or shorter than a piece, says nothing of what it is elsewhere.
+      bool is_whole = form.shape == Shape::kLeft;
+      for (size_t k = 0; k < num_traces_ && is_whole; ++k) is_whole = form.at[k] == part_of(atom.at[k], form.part);
+      if (is_whole || is_steady(std::span(form.at).first(num_traces_))) continue;
       const bool is_window = is_part && std::ranges::find(windows, form.n) != windows.end();
       const double cut =
           (is_part && is_position ? kCutPosition : 0) - (is_window ? bits_of_piece(form.n) - kWindow : 0);
