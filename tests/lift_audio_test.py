@@ -129,8 +129,8 @@ def waves(rows):
     return np.stack([np.sin(far * .3 ** i) for i in range(8)], 1).astype(np.float32)
 
 
-HALVES = (61, 94, 142)  # whose quarters are even, so that the quarter less 1 is as many as twice the eighth less 1
-ODD = (60, 92, 140)  # whose quarters are as many
+HALVES = (64, 94, 142)  # whose quarters are even, so that the quarter less 1 is as many as twice the eighth less 1
+ODD = (59, 92, 138)  # whose quarters are as many
 
 
 @pytest.mark.parametrize("sizes", [HALVES, ODD])

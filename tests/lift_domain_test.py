@@ -174,7 +174,7 @@ def ends(path, x, **options):
 
 
 def test_the_report_the_metadata_and_the_proof_say_the_domain(thaw, save, tmp_path):
-    out, report = lifted(thaw, save, tmp_path, halves, [(16,), (32,), (64,)], "--rename", "x_dim1=n")
+    out, report = lifted(thaw, save, tmp_path, halves, [(18,), (30,), (44,)], "--rename", "x_dim1=n")
     assert notes(report) == ["x_dim1: valid for multiples of 2; a trace at another size extends this"]
     assert domain(out) == "n=2..:2"
     printed = thaw("check", out, "--sizes", "n=1..99", code=0).stdout
@@ -219,7 +219,7 @@ def test_an_odd_size_among_the_traces_needs_no_guard(thaw, save, tmp_path):
 @pytest.mark.parametrize("options", [["--level", "clean"], ["--level", "fuse"], ["--target", "ort"], ["--target", "directml"]],
                          ids=" ".join)
 def test_the_guard_survives_optimization(thaw, save, tmp_path, options):
-    out, _ = lifted(thaw, save, tmp_path, halves, [(16,), (32,), (64,)])
+    out, _ = lifted(thaw, save, tmp_path, halves, [(18,), (30,), (44,)])
     again = tmp_path / "again.onnx"
     thaw("optimize", out, "-o", again, *options, code=0)
     for path in (out, again):

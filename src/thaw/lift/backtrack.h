@@ -25,8 +25,7 @@ struct OpenChoice {
   std::vector<int64_t> wanted;  // in each trace
   size_t next = 0;              // to choose
   Rule rule = Rule::kConstant;  // of what was taken
-  // Both formulas, the other empty where it is made up, and sizes that tell them apart.
-  std::string chosen, other, telling;
+  Agreement formulas;           // both, the other empty where it is made up, and sizes that tell them apart
   bool is_close = false;  // whether the other is so nearly as plain that how other sides are cut may tell which it is
   std::vector<bool> differs = {};  // whether they do at each of the sizes that the solver knows as unseen
 };

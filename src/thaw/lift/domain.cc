@@ -29,18 +29,6 @@ int64_t common_step(std::span<const int64_t> at) {
 
 int64_t remainder_of(int64_t value, int64_t modulus) { return ((value % modulus) + modulus) % modulus; }
 
-// One that is known already grows: what is a multiple of 2 and of 3 is one of 6.
-void add_congruence(Domain& domain, Dim size, int64_t modulus, int64_t value) {
-  if (modulus <= 1) return;
-  for (Congruence& known : domain.congruences) {
-    if (!dim::same(known.size, size)) continue;
-    known.modulus = std::lcm(known.modulus, modulus);
-    known.remainder = remainder_of(value, known.modulus);
-    return;
-  }
-  domain.congruences.push_back({size, modulus, remainder_of(value, modulus)});
-}
-
 void collect_floors(Dim size, Floors& out) {
   for_each_floor(size, [&](const dim::Atom& floor) { out.insert(&floor); });
 }
@@ -126,6 +114,17 @@ class Roundings {
 };
 
 }  // namespace
+
+void add_congruence(Domain& domain, Dim size, int64_t modulus, int64_t value) {
+  if (modulus <= 1) return;
+  for (Congruence& known : domain.congruences) {
+    if (!dim::same(known.size, size)) continue;
+    known.modulus = std::lcm(known.modulus, modulus);
+    known.remainder = remainder_of(value, known.modulus);
+    return;
+  }
+  domain.congruences.push_back({size, modulus, remainder_of(value, modulus)});
+}
 
 std::vector<EqualSides> equal_sides(const std::vector<Trace>& traces, std::span<const Variable> variables) {
   std::vector<EqualSides> equal;

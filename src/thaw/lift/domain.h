@@ -64,6 +64,9 @@ struct Domain {
   std::string text() const;
 };
 
+// What is a multiple of 2 and of 3 is one of 6. value: the size in any trace.
+void add_congruence(Domain& domain, dim::Dim size, int64_t modulus, int64_t value);
+
 // Axes that are equal in every trace though nothing declares them so. Of the first trace's inputs.
 std::vector<EqualSides> equal_sides(const std::vector<Trace>& traces, std::span<const Variable> variables);
 

@@ -103,7 +103,11 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
   for (const auto& [wanted, choice] : l.choices)
     for (const Agreement& agreement : choice.guarded) {
       const auto chosen = dim::try_parse(agreement.chosen, l.scope), other = dim::try_parse(agreement.other, l.scope);
-      if (chosen && other) domain.undecided.push_back({*chosen, *other, agreement.telling});
+      const auto size = dim::try_parse(agreement.size, l.scope);
+      if (agreement.modulus > 0 && size)
+        add_congruence(domain, *size, agreement.modulus, agreement.remainder);
+      else if (chosen && other)
+        domain.undecided.push_back({*chosen, *other, agreement.telling});
     }
   return domain;
 }

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,7 +19,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kMostTold = 1, kMostUndecided = 32;
+constexpr size_t kMostTold = 1, kMostUndecided = 16, kMostOfAList = 4;
 
 dim::Assignment at_sizes(std::span<const Variable> variables, const std::vector<int64_t>& sizes) {
   return assignment_of(variables, [&](size_t i) { return sizes[i]; });
@@ -32,6 +37,27 @@ std::vector<bool> differences(dim::Dim a, dim::Dim b, std::span<const Variable> 
   return differs;
 }
 
+// The fewest sizes that leave the same remainder as all traces do, at all of which the two are the same: where they are of one size.
+std::optional<Congruence> shared_remainder(dim::Dim a, dim::Dim b, std::span<const Variable> variables) {
+  std::vector<int> symbols = dim::symbols_of(a);
+  std::ranges::copy(dim::symbols_of(b), std::back_inserter(symbols));
+  if (symbols.empty() || std::ranges::count(symbols, symbols.front()) != std::ssize(symbols)) return std::nullopt;
+  for (const Variable& v : variables) {
+    dim::Scope& scope = *dim::scope_of(v.symbol);
+    if (scope.symbol_id(v.symbol) != symbols.front() || !v.varies()) continue;
+    int64_t step = 0;
+    for (const int64_t at : v.at) step = std::gcd(step, at - v.at.front());
+    const dim::Dim pieces = scope.fresh("pieces", dim::SymbolKind::kInputDim);
+    for (int64_t modulus = 2; modulus <= step; ++modulus) {
+      if (step % modulus != 0) continue;
+      const int64_t remainder = v.at.front() % modulus;
+      const std::unordered_map<int, dim::Dim> at{{symbols.front(), pieces * dim::Dim(modulus) + dim::Dim(remainder)}};
+      if (dim::same(dim::substitute(a, at), dim::substitute(b, at))) return Congruence{v.symbol, modulus, remainder};
+    }
+  }
+  return std::nullopt;
+}
+
 // Whether the nodes speak against the one more than against the other.
 bool is_contradicted(const Attempt& attempt, const Attempt& than) {
   return !attempt.is_whole() || attempt.contradictions.broken > 0 ||
@@ -44,7 +70,7 @@ Attempt with_other(const Attempt& best, const OpenChoice& open, const std::funct
   Choices choices = best.choices;
   Choice& choice = choices[open.wanted];
   choice.index = open.next;
-  choice.taken = open.other;
+  choice.taken = open.formulas.other;
   return attempt(std::move(choices));
 }
 
@@ -76,10 +102,10 @@ Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& at
     if (undecided.size() == kMostTold) break;
     // What is not tried in time is left open.
     if (++attempts <= kMostUndecided && !is_as_good(with_other(best, open, attempt), best)) continue;
-    const std::string other_size = open.other.empty() ? "something else" : open.other;
+    const std::string other_size = open.formulas.other.empty() ? "something else" : open.formulas.other;
     undecided.push_back(
-        {where, fmt::format("two traces do not determine whether it is {} or {}; add a third trace at {}", open.chosen,
-                            other_size, open.telling)});
+        {where, fmt::format("two traces do not determine whether it is {} or {}; add a third trace at {}",
+                            open.formulas.chosen, other_size, open.formulas.telling)});
   }
   if (!undecided.empty()) {
     best.report.unexplained = std::move(undecided);
@@ -89,31 +115,51 @@ Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& at
   return best;
 }
 
+// What one remainder settles for most others comes first; then the plainest other of each list: the nodes may hold it, and so all others.
+std::vector<const OpenChoice*> in_turn(const std::vector<OpenChoice>& open) {
+  std::vector<const OpenChoice*> all;
+  std::map<std::vector<int64_t>, size_t> num_before;
+  std::map<const OpenChoice*, size_t> place;
+  for (const OpenChoice& each : open) {
+    all.push_back(&each);
+    place.emplace(&each, num_before[each.wanted]++);
+  }
+  std::ranges::stable_sort(all, {},
+                           [&](const OpenChoice* each) { return std::pair(-each->formulas.modulus, place.at(each)); });
+  return all;
+}
+
 // What is not tried in time is guarded too. A guard that no size passes is none: the report says then what a trace would tell.
 Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt) {
   Choices choices = best.choices;
   size_t attempts = 0;
-  std::set<std::vector<int64_t>> held, undecided;
+  std::set<std::vector<int64_t>> held;
+  std::map<std::vector<int64_t>, size_t> tried;
+  std::map<std::string, int64_t> shared;  // by size: of what it is to be a multiple, or one and a remainder
   std::vector<bool> stopped;
   std::vector<const OpenChoice*> guarded;
-  for (const OpenChoice& open : best.open) {
-    if (held.contains(open.wanted)) continue;
-    // Where the nodes leave one other open, they do most: the rest is not tried.
-    if (!undecided.contains(open.wanted) && ++attempts <= kMostUndecided) {
-      const Attempt other = with_other(best, open, attempt);
-      if (is_held(other, best, open)) held.insert(open.wanted);
+  for (const OpenChoice* open : in_turn(best.open)) {
+    const Agreement& formulas = open->formulas;
+    int64_t& modulus = shared.try_emplace(formulas.size, 1).first->second;
+    if (held.contains(open->wanted) || (formulas.modulus > 0 && modulus % formulas.modulus == 0)) continue;
+    if (++tried[open->wanted] <= kMostOfAList && ++attempts <= kMostUndecided) {
+      const Attempt other = with_other(best, *open, attempt);
+      if (is_held(other, best, *open)) held.insert(open->wanted);
       if (!is_as_good(other, best)) continue;
     }
-    undecided.insert(open.wanted);
-    choices[open.wanted].guarded.insert({open.chosen, open.other, open.telling});
-    guarded.push_back(&open);
-    stopped.resize(open.differs.size());
-    for (size_t k = 0; k < stopped.size(); ++k) stopped[k] = stopped[k] || open.differs[k];
+    choices[open->wanted].guarded.insert(formulas);
+    guarded.push_back(open);
+    if (formulas.modulus > 0) {
+      modulus = std::lcm(modulus, formulas.modulus);
+      continue;
+    }
+    stopped.resize(open->differs.size());
+    for (size_t k = 0; k < stopped.size(); ++k) stopped[k] = stopped[k] || open->differs[k];
   }
-  if (!guarded.empty() && std::ranges::all_of(stopped, std::identity())) {
-    const OpenChoice& first = *guarded.front();
+  if (!stopped.empty() && std::ranges::all_of(stopped, std::identity())) {
+    const Agreement& first = guarded.front()->formulas;
     best.report.unexplained.push_back(
-        {fmt::format("{}", fmt::join(first.wanted, ", ")),
+        {fmt::format("{}", fmt::join(guarded.front()->wanted, ", ")),
          fmt::format("the traces do not determine whether it is {} or {}; add a trace at {}", first.chosen, first.other,
                      first.telling)});
     return best;
@@ -144,9 +190,14 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
     std::vector<bool> differs = differences(chosen, other.dim, variables, sizes);
     for (size_t k = 0; k < sizes.size(); ++k) {
       if (!runs[k] || !differs[k]) continue;
-      open.push_back({wanted, next, rule, dim::to_string(chosen),
-                      other.rule == Rule::kMadeUp ? "" : dim::to_string(other.dim), text_of_sizes(variables, sizes[k]),
-                      is_close, std::move(differs)});
+      Agreement formulas{dim::to_string(chosen), other.rule == Rule::kMadeUp ? "" : dim::to_string(other.dim),
+                         text_of_sizes(variables, sizes[k])};
+      if (const auto shared = shared_remainder(chosen, other.dim, variables)) {
+        formulas.size = dim::to_string(shared->size);
+        formulas.modulus = shared->modulus;
+        formulas.remainder = shared->remainder;
+      }
+      open.push_back({wanted, next, rule, std::move(formulas), is_close, std::move(differs)});
       return;
     }
   };

@@ -1,5 +1,7 @@
 // What leaves room for chance, by what it takes to write it down as a term (term/enumerate.h).
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -152,10 +154,13 @@ bool is_told_by_other_side(Dim one, Dim other, std::span<const Variable> variabl
   return false;
 }
 
+size_t num_sizes(Dim size) { return dim::symbols_of(size).size(); }
+
 }  // namespace
 
 std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Taken& taken) const {
-  constexpr double kOpen = 3;  // bits: what is rounded at no plain share of a piece takes so many more
+  // In bits: what is rounded at no plain share of a piece takes so many more.
+  constexpr double kOpen = 8;
   // What a table is counted by is no integer of the traces: of these, only what was ranked is open.
   const bool is_operand = !taken.around.only_windows && !taken.around.axes.empty();
   std::vector<Solution> others;
@@ -163,24 +168,62 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
   if (!at) return others;
   const std::vector<Term>& terms = terms_of(wanted, taken.around);
   const auto own = std::ranges::find_if(terms, [&](const Term& term) { return term.at == *at; });
-  const double room = is_operand ? kOpen : kLead, written = bits_of_list(wanted);
+  // What distances both ways are counted by is odd at every size, and as plain as the places are.
+  const bool is_of_distances = distances_.contains({wanted.begin(), wanted.end()});
+  const auto is_even = [](int64_t v) { return v % 2 == 0; };
+  const double room = is_operand ? kOpen - (is_of_distances ? kBitsOfDistances : 0) : kLead,
+               written = bits_of_list(wanted);
+  const SharedRemainders shared = is_operand ? shared_remainders() : SharedRemainders();
+  const auto differs_there = [&](const Term& term) {
+    return std::ranges::any_of(shared.points, [&](const dim::Assignment& point) {
+      const auto own_value = dim::evaluate(taken.size, point), value = dim::evaluate(term.size, point);
+      return own_value && value && *own_value != *value;
+    });
+  };
   const auto values_in_traces = [&](Dim size) {
     const std::vector<int64_t>* known = values_of(size);
     return known ? std::vector(known->begin(), known->begin() + std::ssize(wanted)) : std::vector<int64_t>();
   };
   for (const Term& term : terms) {
-    if (term.bits >= (own == terms.end() ? terms.front().bits : own->bits) + room) break;
+    const double more = term.bits - (own == terms.end() ? terms.front().bits : own->bits);
+    if (more >= room + shared.bits) break;
+    if (more >= room && differs_there(term)) continue;
+    if (is_of_distances && std::ranges::any_of(term.at, is_even)) continue;
     const double saved = term.makeup == Makeup::kWithNumber ? kSavedWithNumber : kSaved;
     if (!is_operand && term.makeup != Makeup::kOfOne && written - term.bits < saved) continue;
+    // Forms of several sizes are met by chance where they say no less than the integers.
+    if (is_operand && term.makeup == Makeup::kOfSeveral && term.bits > written && num_sizes(term.size) > 1) continue;
     if (term.at != *at && !is_told_by_other_side(taken.size, term.size, variables_, values_in_traces, solved_))
       others.push_back({term.size, Rule::kTerm, term.bits, term.makeup});
   }
   return others;
 }
 
+// Sizes that all leave the same remainder, as 224, 256 and 320 do by 32, say nothing of how parts of it are rounded: by as many more bits
+// is what they leave open less plain. By 11 and 13 nobody cuts.
+Solver::SharedRemainders Solver::shared_remainders() const {
+  SharedRemainders shared;
+  int64_t most = 1;
+  for (const Variable& v : variables_) {
+    int64_t step = 0, plain = 1;
+    for (const int64_t at : v.at) step = std::gcd(step, at - v.at.front());
+    for (const int64_t factor : {2, 3, 5, 7})
+      for (int64_t left = step; left > 0 && left % factor == 0; left /= factor) plain *= factor;
+    shared.steps.push_back(plain);
+    most = std::max(most, plain);
+  }
+  shared.bits = std::log2(static_cast<double>(most));
+  for (int64_t k = 1; k <= 12 && most > 1; ++k)
+    shared.points.push_back(assignment_of(variables_, [&](size_t i) {
+      const int64_t step = shared.steps[i];
+      return variables_[i].at.front() % step + step * (k + static_cast<int64_t>(i) % 5);
+    }));
+  return shared;
+}
+
 // Terms that are about as plain as what was taken, whichever rule finds them.
 void Solver::add_terms(std::vector<Solution>& found, std::span<const int64_t> wanted, const Around& around) const {
-  constexpr double kLeadOfTwo = 6;  // bits: two values say half of what four do
+  constexpr double kLeadOfTwo = 9;  // bits: two values say half of what four do
   if (unseen_.empty()) return;
   const Solution taken = found.front();
   const std::vector<int64_t>* at = values_of(taken.dim);

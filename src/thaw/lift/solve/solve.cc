@@ -310,8 +310,11 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
   const bool is_chosen = choices_ && choice != choices_->end();
   if (is_chosen && !choice->second.taken.empty()) {
     const auto size = dim::try_parse(choice->second.taken, *dim::scope_of(variables_.front().symbol));
-    if (size) take(key, {*size, Rule::kTerm}, around);
-    return size;
+    // An axis of one node's data says nothing elsewhere.
+    if (size && is_known(*size, around)) {
+      take(key, {*size, Rule::kTerm}, around);
+      return size;
+    }
   }
   const size_t skipped = is_chosen ? choice->second.index : 0;
   const bool is_open = choices_ && !sure_ && wanted.size() == 2;
@@ -327,6 +330,17 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
   take(key, taken, around);
   if (is_open) open_.insert_or_assign(key, Solved{std::move(found), skipped});
   return taken.dim;
+}
+
+bool Solver::is_known(Dim size, const Around& around) const {
+  return std::ranges::all_of(dim::symbols_of(size), [&](int symbol) {
+    const auto is_it = [&](const Variable& v) {
+      const dim::Scope* scope = dim::scope_of(v.symbol);
+      return scope && scope->symbol_id(v.symbol) == symbol;
+    };
+    return std::ranges::any_of(variables_, is_it) || std::ranges::any_of(around.axes, is_it) ||
+           std::ranges::any_of(around.sizes, is_it);
+  });
 }
 
 void Solver::take(const std::vector<int64_t>& wanted, const Solution& taken, const Around& around) const {

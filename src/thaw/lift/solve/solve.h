@@ -82,9 +82,12 @@ struct Solved {
   size_t chosen = 0;  // which of them
 };
 
-// Two formulas that the model is to agree with wherever it runs, and sizes at which they differ.
+// Two formulas that the model is to agree with wherever it runs, and sizes at which they differ. modulus: where above 0, they agree
+// wherever that size is modulus * k + remainder, as it is in every trace.
 struct Agreement {
   std::string chosen, other, telling;
+  std::string size = {};
+  int64_t modulus = 0, remainder = 0;
   auto operator<=>(const Agreement&) const = default;
 };
 
@@ -186,6 +189,15 @@ class Solver {
 
   static constexpr size_t kFewestToRank = 3;
 
+  // By variable, of what all traces leave the same remainder; sizes that leave it too; and the bits of the largest.
+  struct SharedRemainders {
+    std::vector<int64_t> steps = {};
+    std::vector<dim::Assignment> points = {};
+    double bits = 0;
+  };
+  SharedRemainders shared_remainders() const;
+  // Whether all that it is of is known at the place.
+  bool is_known(dim::Dim size, const Around& around) const;
   // Takes note of what was taken.
   void take(const std::vector<int64_t>& wanted, const Solution& taken, const Around& around) const;
 

@@ -141,7 +141,8 @@ TEST(Solver, CutsDownToAnotherTensor) {
 // What no rule gives is taken where the traces tell it from all other terms, and left open with a size that tells where they do not.
 TEST(Solver, EnumeratesWhatNoRuleGives) {
   const ImageSizes sizes({2, 3, 5}, {130, 223, 351}, {56, 24, 104});
-  Solver solver(sizes.variables);
+  const Choices choices;
+  Solver solver(sizes.variables, &choices);
   solver.draw({{2, 177, 41}, {3, 291, 88}, {4, 204, 63}});
   const dim::Dim height = sizes.variables[1].symbol;
   const std::vector<int64_t> stretched{195, 334, 526};  // floor(3 * height / 2)

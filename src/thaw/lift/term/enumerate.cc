@@ -26,7 +26,10 @@ constexpr int64_t kMostMore = 5;                     // positions beside those o
 constexpr double kMostOfAPair = 11;                  // bits of each of two forms that are combined
 constexpr size_t kMostHalved = 48;                   // forms whose differences are halved
 constexpr double kWindow = 1.5;                      // a number that readers cut by
-constexpr double kCutPosition = 4;                   // more than a cut size
+constexpr double kOddShare =
+    7;  // rounded elsewhere than at none, at half or at all of a piece: what convolutions leave, which is a tensor's size
+constexpr double kOtherWay = 3, kHalfOfCut = 3;
+constexpr double kCutPosition = 4;  // more than a cut size
 constexpr double kSum = 3, kDifference = 3.5, kProduct = 2, kQuotient = 4.5, kExtreme = 4.5, kHalf = 4;
 
 double bits_of(int64_t n) {
@@ -134,12 +137,12 @@ class Making {
 
   std::vector<Forms::Form> run() {
     add(Shape::kItself, 1, 1, 0);
-    add(Shape::kDistances, 1, 1, 3);
+    add(Shape::kDistances, 1, 1, kBitsOfDistances);
     if (atom_.cut == Atom::Cut::kNot) return std::move(forms_);
     pieces(kLargestPiece, 0);
     for (int64_t n = 3; n <= kLargestPiece; ++n)
       for (int64_t r = 1; r + 1 < n && (n <= kLargestRounded || std::has_single_bit(static_cast<uint64_t>(n))); ++r)
-        add(Shape::kRounded, n, r, (2 * r == n ? 3 : 4.5) + bits_of_piece(n) + bits_of(r));
+        add(Shape::kRounded, n, r, (2 * r == n ? 3 : kOddShare) + bits_of_piece(n) + bits_of(r));
     for (int64_t n = 2; n <= kLargestShare; ++n)
       for (int64_t p = 2; p <= kLargestShare; ++p) {
         if (std::gcd(p, n) != 1) continue;
@@ -159,8 +162,9 @@ class Making {
   void pieces(int64_t largest, double bits) {
     for (int64_t n = 2; n <= largest; ++n) {
       const double piece = bits + bits_of_piece(n);
-      add(Shape::kFloor, n, 1, 1 + piece);
-      add(Shape::kCeil, n, 1, 1.5 + piece);
+      // What is cut twice is rounded the same way both times, mostly.
+      add(Shape::kFloor, n, 1, 1 + piece + (part_ < 0 ? kOtherWay : 0));
+      add(Shape::kCeil, n, 1, 1.5 + piece + (part_ > 1 ? kOtherWay : 0));
       add(Shape::kUp, n, 1, 2.5 + piece);
       add(Shape::kMissing, n, 1, 3 + piece);
       add(Shape::kDown, n, 1, 3.5 + piece);
@@ -379,7 +383,9 @@ void Terms::find_halves(Wanted wanted, std::vector<Found>& found) const {
       for (const auto& [op, more] : {std::pair<Operator, int64_t>{Operator::kHalfDown, 0}, {Operator::kHalfUp, 1}}) {
         bool fits = true;
         for (size_t k = 0; k < num_traces_ && fits; ++k) fits = floor_of(x[k] - y[k] + more, 2) == wanted[k];
-        if (fits) found.push_back({op, &forms_[i], &forms_[j], 1, 0, forms_[i].bits + forms_[j].bits + kHalf});
+        // What is centred are tensors, which are sizes of their own.
+        const double cut = (is_cut(*forms_[i].form) ? kHalfOfCut : 0) + (is_cut(*forms_[j].form) ? kHalfOfCut : 0);
+        if (fits) found.push_back({op, &forms_[i], &forms_[j], 1, 0, forms_[i].bits + forms_[j].bits + kHalf + cut});
       }
     }
 }

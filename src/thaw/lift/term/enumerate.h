@@ -35,6 +35,9 @@ struct Atom {
   Cut cut = Cut::kOnce;
 };
 
+// Bits of twice a size less 1.
+constexpr double kBitsOfDistances = 3;
+
 enum class Makeup : uint8_t { kOfOne, kWithNumber, kOfSeveral };  // summands, or forms
 
 struct Term {

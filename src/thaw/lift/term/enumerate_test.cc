@@ -47,7 +47,9 @@ std::vector<Values> all_forms() {
       add(side, [n](int64_t v) { return (v + n - 1) / n * n; });
       add(side, [n](int64_t v) { return v / n * n; });
       add(side, [n](int64_t v) { return (v + n - 1) / n * n - v; });
-      add(side, [n](int64_t v) { return v % n; });
+      // What is left of sides that are all shorter than a piece says nothing of longer ones.
+      if (std::any_of(side.begin(), side.begin() + kTraces, [n](int64_t v) { return v >= n; }))
+        add(side, [n](int64_t v) { return v % n; });
     }
   }
   return forms;
