@@ -17,6 +17,7 @@
 #include "thaw/core/ascii.h"
 #include "thaw/core/error.h"
 #include "thaw/core/suggest.h"
+#include "thaw/run/device_name.h"
 #include "thaw/run/provider_access.h"
 #include "thaw/run/runtime.h"
 #include "thaw/run/young_api.h"
@@ -61,8 +62,8 @@ void append_own(const KeysAndValues& given, Ort::SessionOptions& options, Make m
   Own* made = nullptr;
   Ort::ThrowOnError(make(&made));
   const std::unique_ptr<Own, Release> own(made, release);
-  if (!given.keys.empty())
-    Ort::ThrowOnError(update(own.get(), given.keys.data(), given.values.data(), given.keys.size()));
+  // Also without options: of a library that cannot be loaded this says why, and the next call that it cannot.
+  Ort::ThrowOnError(update(own.get(), given.keys.data(), given.values.data(), given.keys.size()));
   Ort::ThrowOnError(append(options, own.get()));
 }
 
@@ -239,7 +240,7 @@ std::vector<UsedProvider> append_providers(std::span<const Provider> providers, 
         std::ranges::find_if(there, [&](const std::string& name) { return provider_word(name) == word; });
     if (named == provider.options.end() && built_in != there.end()) {
       append_built_in(word, *built_in, provider, options);
-      used.push_back({.name = *built_in, .device = {}, .options = provider.options});
+      used.push_back({.name = *built_in, .device = device_name(word, provider.options), .options = provider.options});
       continue;
     }
     std::error_code failed;

@@ -16,6 +16,7 @@
 #include "thaw/run/ort_providers.h"
 #include "thaw/run/profile.h"
 #include "thaw/run/runtime.h"
+#include "thaw/run/runtime_message.h"
 #include "thaw/run/young_api.h"
 
 namespace thaw::run {
@@ -23,34 +24,6 @@ namespace {
 
 constexpr size_t kMaxWarnings = 32;
 constexpr const char* kRecordAssignment = "session.record_ep_graph_assignment_info";  // of ONNX Runtime 1.24
-
-// Cuts "/build/path/file.cc:87 void f(int, const T&) " out of ONNX Runtime's messages: it says where in its sources.
-std::string without_source_locations(std::string text) {
-  static constexpr std::string_view kSources = "/onnxruntime_src/";
-  for (size_t start = text.find(kSources); start != std::string::npos; start = text.find(kSources, start)) {
-    size_t end = text.find('(', start);
-    int depth = 0;
-    for (; end < text.size(); ++end) {
-      if (text[end] == '(') ++depth;
-      if (text[end] == ')' && --depth == 0) break;
-    }
-    if (end >= text.size()) break;  // not of that form: better too much than too little
-    text.erase(start, end + 1 - start);
-  }
-  return text;
-}
-
-// ONNX Runtime's message in one line.
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (char c : without_source_locations(std::string(text))) {
-    if (c == '\n' || c == '\r' || c == '\t') c = ' ';
-    if (c == ' ' && (line.empty() || line.back() == ' ')) continue;
-    line.push_back(c);
-  }
-  while (!line.empty() && line.back() == ' ') line.pop_back();
-  return line;
-}
 
 }  // namespace
 
@@ -174,12 +147,6 @@ ArrayView from_ort(std::string name, const Ort::Value& value) {
   return array;
 }
 
-bool says_no_memory(std::string_view message) {
-  return message.find("bad_alloc") != std::string_view::npos ||
-         message.find("Failed to allocate memory") != std::string_view::npos ||
-         message.find("Cannot allocate memory") != std::string_view::npos;
-}
-
 }  // namespace
 
 void warm_up_runtime() { environment(); }
@@ -195,7 +162,7 @@ struct OrtSession::Impl {
 
   [[noreturn]] void refuse(const Ort::Exception& error) const {
     const std::string message = one_line(error.what());
-    if (says_no_memory(message))
+    if (says_no_memory(message) || says_no_device_memory(message))
       throw Error(ErrorCode::kOutOfBudget, {.what = "ONNX Runtime: " + message, .where = where});
     throw Error(ErrorCode::kRuntimeFailed,
                 {.what = "ONNX Runtime " + runtime_version() + ": " + message, .where = where});

@@ -23,15 +23,17 @@ struct DeviceAccess {
   std::vector<const char*> devices;
   std::vector<const char*> caches;      // folders, where they are there
   std::vector<std::string_view> names;  // of variables; the first letters
+  bool has_socket = false;              // its driver listens at one, and ends where it cannot
 };
 
 const std::vector<DeviceAccess>& device_accesses() {
   static const auto& all = *new std::vector<DeviceAccess>{
       {{"cuda", "tensorrt", "nvtensorrtrtx"},
        {"/proc/driver/nvidia", "/proc/devices", "/proc/modules", "/sys/bus/pci", "/sys/devices", "/sys/module"},
-       {"/dev/nvidia*", "/dev/nvidia-caps/*"},
+       {"/dev/nvidia*", "/dev/nvidia-caps/*", "/proc/self/task"},  // the last: names of its threads
        {"~/.nv/ComputeCache"},
-       {"CUDA_", "NVIDIA_", "CUDNN_", "CUBLAS_", "ORT_CUDA_", "ORT_TENSORRT_", "HOME"}},
+       {"CUDA_", "NVIDIA_", "CUDNN_", "CUBLAS_", "ORT_CUDA_", "ORT_TENSORRT_", "HOME"},
+       /*has_socket=*/true},
       {{"migraphx", "rocm"},
        {"/sys/class/kfd", "/sys/class/drm", "/sys/bus/pci", "/sys/devices", "/sys/module", "/opt/rocm*"},
        {"/dev/kfd", "/dev/dri/*"},
@@ -184,6 +186,11 @@ OpenPaths paths_of(const ProviderAccess& access, std::span<const fs::path> sites
   paths.read.insert(paths.read.end(), access.files.begin(), access.files.end());
   paths.made_in.insert(paths.made_in.end(), access.folders.begin(), access.folders.end());
   return paths;
+}
+
+bool has_socket(const ProviderAccess& access) {
+  return std::ranges::any_of(
+      device_accesses(), [&](const DeviceAccess& devices) { return devices.has_socket && is_about(devices, access); });
 }
 
 bool is_kept_for(const ProviderAccess& access, std::string_view variable) {

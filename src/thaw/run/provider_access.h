@@ -34,6 +34,9 @@ ProviderAccess access_in(std::span<char* const> arguments);
 // What is opened for them, where it is there, with `sites` the folders that ONNX Runtime's package lies in.
 OpenPaths paths_of(const ProviderAccess& access, std::span<const std::filesystem::path> sites);
 
+// Whether the driver of one of them opens a Unix socket, to which nothing has to connect.
+bool has_socket(const ProviderAccess& access);
+
 // Whether a variable of the environment is about one of them.
 bool is_kept_for(const ProviderAccess& access, std::string_view variable);
 

@@ -19,8 +19,8 @@ constexpr std::string_view kProviderEnding = "executionprovider";
 // Names as ONNX Runtime's source compares them, letter by letter; packages as of November 2026.
 constexpr std::array kKnown = {
     KnownProvider{"cpu", "CPU", "onnxruntime"},
-    KnownProvider{"cuda", "CUDA", "onnxruntime-gpu"},
-    KnownProvider{"tensorrt", "TensorRT", "onnxruntime-gpu"},
+    KnownProvider{"cuda", "CUDA", "onnxruntime-gpu", "'onnxruntime-gpu[cuda,cudnn]'"},
+    KnownProvider{"tensorrt", "TensorRT", "onnxruntime-gpu", "'onnxruntime-gpu[cuda,cudnn]' tensorrt"},
     KnownProvider{"nvtensorrtrtx", "NvTensorRtRtx", "onnxruntime-ep-nv-tensorrt-rtx"},
     KnownProvider{"openvino", "OpenVINO", "onnxruntime-openvino"},
     KnownProvider{"webgpu", "WebGPU", "onnxruntime-ep-webgpu"},

@@ -30,6 +30,8 @@ struct KnownProvider {
   std::string_view word;
   std::string_view name;     // what ONNX Runtime's generic call takes
   std::string_view package;  // of the Python package index, that has it; empty: none is known
+  // What pip is given for the libraries that the provider is linked with, where the package alone does not bring them.
+  std::string_view libraries = {};
 };
 // nullptr: one that Thaw does not know by name, which ONNX Runtime may have all the same.
 const KnownProvider* find_known_provider(std::string_view word);

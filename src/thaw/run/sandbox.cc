@@ -207,11 +207,12 @@ bool enter_sandbox(const ProviderAccess& access) {
   if (!drop_rights()) return false;
   const OpenPaths paths = paths_of_worker(access);
   if (tier.landlock > 0 && !restrict_to(paths)) return false;
-  // Without Landlock nothing says where files are made: then none are.
-  const Writes writes = tier.landlock > 0 && !paths.made_in.empty() ? Writes::kNewFiles
-                        : paths.read_and_write.empty()              ? Writes::kNothing
-                                                                    : Writes::kOpenedFiles;
-  return !tier.seccomp || filter_calls(writes);
+  const bool writes_nothing = paths.read_and_write.empty() && paths.made_in.empty();
+  // Landlock says where files are made, and drivers take its answers; without it none are made.
+  const Writes writes = writes_nothing      ? Writes::kNothing
+                        : tier.landlock > 0 ? Writes::kNewFiles
+                                            : Writes::kOpenedFiles;
+  return !tier.seccomp || filter_calls(writes, has_socket(access) ? Sockets::kOwn : Sockets::kNone);
 }
 
 }  // namespace thaw::run

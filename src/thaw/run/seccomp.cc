@@ -13,6 +13,7 @@
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@ constexpr uint32_t kOwnArchitecture = AUDIT_ARCH_AARCH64;
 #ifdef THAW_CALLS_KNOWN
 
 constexpr uint32_t kAllow = SECCOMP_RET_ALLOW, kDeny = SECCOMP_RET_ERRNO | EPERM;
+constexpr uint32_t kNoSuchFile = SECCOMP_RET_ERRNO | ENOENT;
 constexpr uint32_t kDoNothing = SECCOMP_RET_ERRNO | 0;
 // glibc then takes the older call, whose arguments a filter can see.
 constexpr uint32_t kTakeOlder = SECCOMP_RET_ERRNO | ENOSYS;
@@ -74,8 +76,9 @@ constexpr std::initializer_list<long> kPrograms = {
     SYS_uselib,
 #endif
 };
-constexpr std::initializer_list<long> kSockets = {SYS_socket, SYS_socketpair, SYS_connect, SYS_bind,
-                                                  SYS_listen, SYS_accept,     SYS_accept4};
+constexpr std::initializer_list<long> kConnections = {SYS_connect};
+constexpr std::initializer_list<long> kOwnSockets = {SYS_socket, SYS_socketpair, SYS_bind,
+                                                     SYS_listen, SYS_accept,     SYS_accept4};
 constexpr std::initializer_list<long> kOtherProcesses = {
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_tkill, kPidfdSendSignal, kPidfdOpen,
     kPidfdGetfd, kProcessMadvise, kProcessMrelease, SYS_migrate_pages, SYS_move_pages, SYS_setpriority, SYS_ioprio_set,
@@ -133,6 +136,12 @@ constexpr std::initializer_list<long> kChangedNames = {
 #endif
 #ifdef SYS_mkdir
     SYS_creat,    SYS_mkdir,   SYS_rmdir,    SYS_unlink,    SYS_rename,
+#endif
+};
+constexpr std::initializer_list<long> kRemovedFiles = {
+    SYS_unlinkat,
+#ifdef SYS_unlink
+    SYS_unlink,
 #endif
 };
 constexpr std::initializer_list<long> kChangedRights = {
@@ -260,17 +269,21 @@ bool can_filter_calls() {
 #endif
 }
 
-bool filter_calls([[maybe_unused]] Writes writes) {
+bool filter_calls([[maybe_unused]] Writes writes, [[maybe_unused]] Sockets sockets) {
 #ifdef THAW_CALLS_KNOWN
   const auto own = static_cast<uint32_t>(::getpid());
   Filter filter;
   filter.deny(kPrograms);
-  filter.deny(kSockets);
+  filter.deny(kConnections);
+  if (sockets == Sockets::kNone) filter.deny(kOwnSockets);
   filter.deny(kOtherProcesses);
   filter.deny(kKernel);
   filter.deny(kMounts);
   filter.deny(kClocksAndIdentities);
   filter.deny(kChangedRights);
+  // The driver of CUDA takes away what an earlier start may have left, and ends where that is denied; nothing there it takes.
+  if (writes == Writes::kOpenedFiles)
+    for (const long call : kRemovedFiles) filter.answer(call, kNoSuchFile);
   if (writes != Writes::kNewFiles) filter.deny(kChangedNames);
   // Which files Landlock does not know of. Who makes new ones goes on as if it was done: they keep the rights that they are made with.
   for (const long call : kChangedModes) filter.answer(call, writes == Writes::kNewFiles ? kDoNothing : kDeny);
@@ -281,6 +294,10 @@ bool filter_calls([[maybe_unused]] Writes writes) {
   for (const long call : kOfThisProcess) filter.need_value(call, 0, own, own);
   filter.need_value(SYS_prlimit64, 0, 0, own);
   filter.deny_values(SYS_ioctl, 1, {TIOCSTI, TIOCLINUX});
+  for (const long call : {SYS_socket, SYS_socketpair}) {
+    filter.need_value(call, 0, AF_UNIX, AF_UNIX);
+    filter.deny_bits(call, 1, SOCK_DGRAM);  // which sends without being connected
+  }
   if (writes == Writes::kNothing) {
     filter.deny_bits(SYS_openat, 2, kWrites);
 #ifdef SYS_open

@@ -15,8 +15,14 @@ enum class Writes : uint8_t {
   kNewFiles,     // and files are made, renamed and taken away
 };
 
-// From now on no thread of the process runs a program or starts a process, opens a socket, looks into or signals another process,
-// mounts, loads, traces, sets clocks or identities, or writes beyond `writes`. False, with errno, where the kernel refuses.
-bool filter_calls(Writes writes);
+enum class Sockets : uint8_t {
+  kNone,
+  kOwn,  // Unix sockets that are connected to nothing: others may connect to them
+};
+
+// From now on no thread of the process runs a program or starts a process, connects or opens a socket beyond `sockets`, looks into or
+// signals another process, mounts, loads, traces, sets clocks or identities, or writes beyond `writes`. False, with errno, where the kernel
+// refuses.
+bool filter_calls(Writes writes, Sockets sockets);
 
 }  // namespace thaw::run

@@ -144,6 +144,16 @@ std::unique_ptr<ir::Model> one_node() {
   return model.build();
 }
 
+// Where the system's loader misses a library, the packages that have those that a provider is linked with.
+std::string install_libraries(std::span<const Provider> providers, const std::string& failure) {
+  if (failure.find("cannot open shared object file") == std::string::npos) return {};
+  for (const Provider& provider : providers)
+    if (const KnownProvider* known = find_known_provider(provider_word(provider.name));
+        known != nullptr && !known->libraries.empty())
+      return "pip install " + std::string(known->libraries) + " where ONNX Runtime is";
+  return {};
+}
+
 }  // namespace
 
 void require_providers(const std::vector<Provider>& providers) {
@@ -156,6 +166,8 @@ void require_providers(const std::vector<Provider>& providers) {
     ErrorParts parts = error.parts();
     parts.where = "provider " + describe(options.providers);
     parts.expected = "a provider that runs a model of one node here";
+    if (const std::string install = install_libraries(options.providers, parts.what); !install.empty())
+      parts.next = install + (parts.next.empty() ? "" : "; " + parts.next);
     throw Error(error.code(), std::move(parts));
   }
 }

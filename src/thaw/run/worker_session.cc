@@ -16,6 +16,7 @@
 #include "thaw/limits.h"
 #include "thaw/run/message.h"
 #include "thaw/run/runtime.h"
+#include "thaw/run/runtime_message.h"
 #include "thaw/run/session.h"
 #include "thaw/run/shared_memory.h"
 #include "thaw/run/worker_main.h"
@@ -41,7 +42,14 @@ std::string with_unit(uint64_t bytes) {
 Error out_of_memory(const std::string& where, std::string reason) {
   constexpr std::string_view kBegin = "ONNX Runtime: ";
   if (reason.starts_with(kBegin)) reason.erase(0, kBegin.size());
+  const bool is_of_device = says_no_device_memory(reason);
   if (!reason.empty()) reason = " (" + reason + ")";
+  if (is_of_device)
+    return Error(ErrorCode::kOutOfBudget,
+                 {.what = "the provider's device has too little memory" + reason,
+                  .where = where,
+                  .expected = "a model that runs in what the device has, and its options allow",
+                  .next = "run it at smaller sizes, or with another device or provider"});
   const uint64_t most = limits().max_memory;
   if (most == 0) {
     return Error(ErrorCode::kOutOfBudget,
