@@ -62,12 +62,12 @@ Decoder::Decoder(const std::filesystem::path& model, bool splits_prompts, const 
     for (size_t axis = 0; axis < rank; ++axis)
       dims.push_back(axis == 0 ? 1 : axis == 2 ? 0 : (*input->type.shape)[axis].value.value_or(0));
     empty_.emplace(input->name(), Array::zeros(input->type.elem_type, std::move(dims)));
-    carried_.push_back({.output = std::string(kPresent) + input->name().substr(kPast.size()), .input = input->name()});
+    past_of_.emplace(std::string(kPresent) + input->name().substr(kPast.size()), input->name());
   }
   for (const ir::Value* output : loaded->graph->outputs())
     if (output->name() == kLogits && output->type.shape && !output->type.shape->empty())
       vocabulary_ = output->type.shape->back().value;
-  if (carried_.empty())
+  if (past_of_.empty())
     throw Error(ErrorCode::kUnsupported, {.what = "the decoder has no cache",
                                           .where = model.string(),
                                           .expected = "past_key_values among its inputs",
@@ -95,14 +95,18 @@ int64_t Decoder::next(const Arrays& tokens, const RopePositions& positions) {
   const auto count = static_cast<int64_t>(positions.axes[0].size());
   const int64_t step = splits_prompts_ ? kMostAtOnce : count;
   static const std::vector<std::string> wanted{kLogits};
+  std::vector<std::string> presents;
+  for (const auto& [output, input] : past_of_) presents.push_back(output);
   int64_t chosen = 0;
   for (int64_t begin = 0; begin < count; begin += step) {
     const int64_t end = std::min(begin + step, count);
     const bool is_last = end == count;
-    const Arrays results = session_.run(feeds_of(tokens, positions, begin, end),
-                                        is_last ? std::span(wanted) : std::span<const std::string>(), carried_);
+    run::Values results = session_.run(feeds_of(tokens, positions, begin, end), cache_,
+                                       is_last ? std::span(wanted) : std::span<const std::string>(), presents);
+    cache_.clear();
+    for (auto& [output, array] : results.held) cache_.emplace(past_of_.at(output), std::move(array));
     past_ += end - begin;
-    if (is_last) chosen = largest_of_last_row(results.at(kLogits), path_.string());
+    if (is_last) chosen = largest_of_last_row(results.arrays.at(kLogits), path_.string());
   }
   return chosen;
 }

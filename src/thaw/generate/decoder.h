@@ -2,8 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
-#include <vector>
+#include <string>
 
 #include "thaw/generate/rope_positions.h"
 #include "thaw/run/session.h"
@@ -27,9 +28,10 @@ class Decoder {
 
   std::filesystem::path path_;
   bool splits_prompts_;
-  int64_t position_axes_ = 0;  // 1 or 3; 0: the model takes none
-  Arrays empty_;               // caches of no tokens
-  std::vector<run::CachedOutput> carried_;
+  int64_t position_axes_ = 0;                   // 1 or 3; 0: the model takes none
+  Arrays empty_;                                // caches of no tokens
+  std::map<std::string, std::string> past_of_;  // the input that each output of the cache feeds next
+  run::HeldArrays cache_;                       // by input
   std::optional<int64_t> vocabulary_;
   run::Session session_;
   int64_t past_ = 0;

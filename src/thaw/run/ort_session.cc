@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -147,6 +146,12 @@ ArrayView from_ort(std::string name, const Ort::Value& value) {
   return array;
 }
 
+class HeldValue : public HeldArray {
+ public:
+  explicit HeldValue(Ort::Value held) : value(std::move(held)) {}
+  const Ort::Value value;
+};
+
 }  // namespace
 
 void warm_up_runtime() { environment(); }
@@ -158,7 +163,7 @@ struct OrtSession::Impl {
   std::optional<Ort::Session> session;
   std::vector<Port> inputs, outputs;
   Runtime runtime;
-  std::map<std::string, Ort::Value> carried;  // by the input that it feeds next
+  std::vector<const OrtMemoryInfo*> memories;  // of outputs, as far as ONNX Runtime tells; the session's
 
   [[noreturn]] void refuse(const Ort::Exception& error) const {
     const std::string message = one_line(error.what());
@@ -204,6 +209,50 @@ struct OrtSession::Impl {
       port.name = session->GetOutputNameAllocated(i, allocator).get();
       describe_type(session->GetOutputTypeInfo(i), port);
     }
+  }
+
+  void read_memories() {
+    const OrtApi* const table = runtime_api(MemoryApi::kVersion);
+    if (runtime.providers.empty() || table == nullptr) return;
+    memories.resize(outputs.size());
+    const Ort::Status status(MemoryApi(table).of_outputs(*session, memories.data(), memories.size()));
+    if (!status.IsOK()) memories.clear();
+  }
+
+  // Null where it is this process's.
+  const OrtMemoryInfo* device_memory_of(const std::string& output) const {
+    const auto at = std::ranges::find(outputs, output, &Port::name);
+    const auto index = static_cast<size_t>(at - outputs.begin());
+    if (index >= memories.size() || memories[index] == nullptr) return nullptr;
+    OrtMemoryInfoDeviceType type = OrtMemoryInfoDeviceType_CPU;
+    Ort::GetApi().MemoryInfoGetDeviceType(memories[index], &type);
+    return type == OrtMemoryInfoDeviceType_CPU ? nullptr : memories[index];
+  }
+
+  // Outputs in the order of `names`, in this process's memory, but for the last `held` of them: those are where they are computed.
+  std::vector<Ort::Value> outputs_of(const std::vector<const char*>& input_names,
+                                     const std::vector<const OrtValue*>& fed, const std::vector<const char*>& names,
+                                     size_t held) {
+    const Ort::RunOptions run_options;
+    const auto is_on_device = [&](const char* name) { return device_memory_of(name) != nullptr; };
+    if (std::any_of(names.end() - static_cast<ptrdiff_t>(held), names.end(), is_on_device)) {
+      Ort::IoBinding binding(*session);
+      for (size_t i = 0; i < fed.size(); ++i)
+        Ort::ThrowOnError(Ort::GetApi().BindInput(binding, input_names[i], fed[i]));
+      const Ort::MemoryInfo here = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeDefault);
+      for (size_t i = 0; i < names.size(); ++i) {
+        const OrtMemoryInfo* const memory = i + held < names.size() ? nullptr : device_memory_of(names[i]);
+        Ort::ThrowOnError(Ort::GetApi().BindOutputToDevice(binding, names[i], memory != nullptr ? memory : here));
+      }
+      session->Run(run_options, binding);
+      return binding.GetOutputValues();
+    }
+    std::vector<OrtValue*> made(names.size());
+    Ort::ThrowOnError(Ort::GetApi().Run(*session, run_options, input_names.data(), fed.data(), fed.size(), names.data(),
+                                        names.size(), made.data()));
+    std::vector<Ort::Value> values;
+    for (OrtValue* const value : made) values.emplace_back(value);
+    return values;
   }
 
   // As ONNX Runtime says it, if it does.
@@ -261,6 +310,7 @@ OrtSession::OrtSession(const std::filesystem::path& path, const SessionOptions& 
   try {
     impl_->session.emplace(env, path.c_str(), impl_->options(options, env));
     impl_->read_ports();
+    impl_->read_memories();
   } catch (const Ort::Exception& failure) {
     impl_->refuse(failure);
   }
@@ -285,6 +335,7 @@ OrtSession::OrtSession(std::span<const std::byte> model, const std::string& fold
     if (!names.empty()) ort_options.AddExternalInitializers(names, impl_->weights);
     impl_->session.emplace(env, model.data(), model.size(), ort_options);
     impl_->read_ports();
+    impl_->read_memories();
   } catch (const Ort::Exception& failure) {
     impl_->refuse(failure);
   }
@@ -310,35 +361,36 @@ Placement OrtSession::placement() {
 
 std::vector<std::string> OrtSession::take_warnings() { return impl_->log.take(); }
 
-void OrtSession::run(std::span<const ArrayView> feeds, std::span<const std::string> wanted,
-                     std::span<const CachedOutput> carried,
-                     const std::function<void(std::span<const ArrayView>)>& take) {
+HeldArrays OrtSession::run(std::span<const ArrayView> feeds, const HeldArrays& fed, std::span<const std::string> wanted,
+                           std::span<const std::string> held,
+                           const std::function<void(std::span<const ArrayView>)>& take) {
   std::vector<const char*> input_names, output_names;
   std::vector<Ort::Value> values;
+  std::vector<const OrtValue*> inputs;
   std::vector<ArrayView> results;
   std::deque<Ort::Value> parts;
   for (const std::string& name : wanted) output_names.push_back(name.c_str());
-  for (const CachedOutput& one : carried) output_names.push_back(one.output.c_str());
+  for (const std::string& name : held) output_names.push_back(name.c_str());
   try {
     const Ort::MemoryInfo memory = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
     for (const ArrayView& feed : feeds) {
       input_names.push_back(feed.name.c_str());
       values.push_back(to_ort(feed, memory));
     }
-    // A session that is run from several threads carries nothing, and then nothing is written here.
-    for (auto& [name, value] : impl_->carried) {
-      if (std::ranges::find(feeds, name, &ArrayView::name) != feeds.end()) continue;
+    for (const Ort::Value& value : values) inputs.push_back(value);
+    for (const auto& [name, array] : fed) {
+      const auto* const here = dynamic_cast<const HeldValue*>(array.get());
+      if (here == nullptr) throw HeldArrayLost(impl_->where);
       input_names.push_back(name.c_str());
-      values.push_back(std::move(value));
+      inputs.push_back(here->value);
     }
-    const Ort::RunOptions run_options;
-    std::vector<Ort::Value> outputs = impl_->session->Run(run_options, input_names.data(), values.data(), values.size(),
-                                                          output_names.data(), output_names.size());
-    if (!impl_->carried.empty()) impl_->carried.clear();
-    for (size_t i = 0; i < carried.size(); ++i)
-      impl_->carried.emplace(carried[i].input, std::move(outputs[wanted.size() + i]));
+    std::vector<Ort::Value> outputs = impl_->outputs_of(input_names, inputs, output_names, held.size());
+    HeldArrays kept;
+    for (size_t i = 0; i < held.size(); ++i)
+      kept.emplace(held[i], std::make_shared<HeldValue>(std::move(outputs[wanted.size() + i])));
     for (size_t i = 0; i < wanted.size(); ++i) impl_->collect(wanted[i], outputs[i], results, parts);
     take(results);
+    return kept;
   } catch (const Ort::Exception& failure) {
     impl_->refuse(failure);
   }

@@ -15,7 +15,7 @@
 
 #include "thaw/run.h"
 #include "thaw/run/array.h"
-#include "thaw/run/cached_output.h"
+#include "thaw/run/held.h"
 #include "thaw/run/providers.h"
 
 namespace thaw::run {
@@ -47,10 +47,10 @@ class OrtSession {
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
 
-  // Runs the model and shows the results to `take`, for the time of its call. `wanted` names the outputs; those that `carried`
-  // names are not shown, and feed the next run (session.h). Not from several threads then.
-  void run(std::span<const ArrayView> feeds, std::span<const std::string> wanted, std::span<const CachedOutput> carried,
-           const std::function<void(std::span<const ArrayView>)>& take);
+  // Runs the model and shows the outputs that `wanted` names to `take`, for the time of its call. Those that `held` names come back, and
+  // stay where they were computed. `fed`: what a run in this process held.
+  HeldArrays run(std::span<const ArrayView> feeds, const HeldArrays& fed, std::span<const std::string> wanted,
+                 std::span<const std::string> held, const std::function<void(std::span<const ArrayView>)>& take);
 
   const Runtime& runtime() const;
   // Of SessionOptions::profile, once: where each node ran so far. Only in a worker's program (cmake/worker_open.cc).

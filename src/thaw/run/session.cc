@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <mutex>
-#include <set>
 
 #include "thaw/core/fork_mutex.h"
 #include "thaw/core/phase.h"
@@ -36,22 +35,22 @@ SessionOptions within_limits(SessionOptions options) {
   return with_settled_providers(std::move(options));
 }
 
-Arrays run_here(OrtSession& session, const Arrays& feeds, std::span<const std::string> wanted,
-                std::span<const CachedOutput> carried) {
+Values run_here(OrtSession& session, const Arrays& feeds, const HeldArrays& fed, std::span<const std::string> wanted,
+                std::span<const std::string> held) {
   std::vector<ArrayView> views;
   for (const auto& [name, array] : feeds) views.push_back({name, array.dtype, array.dims, array.bytes, array.strings});
-  Arrays arrays;
-  session.run(views, wanted, carried, [&](std::span<const ArrayView> results) {
+  Values values;
+  values.held = session.run(views, fed, wanted, held, [&](std::span<const ArrayView> results) {
     for (const ArrayView& view : results) {
       Array array;
       array.dtype = view.dtype;
       array.dims = view.dims;
       array.bytes.assign(view.bytes.begin(), view.bytes.end());
       array.strings = view.strings;
-      arrays.insert_or_assign(view.name, std::move(array));
+      values.arrays.insert_or_assign(view.name, std::move(array));
     }
   });
-  return arrays;
+  return values;
 }
 
 }  // namespace
@@ -60,24 +59,29 @@ struct Session::Impl {
   std::string where;
   std::unique_ptr<WorkerSession> worker;  // one of the two
   std::unique_ptr<OrtSession> here;
-  std::set<std::string, std::less<>> carried;  // inputs that the last run left something for
-  bool profiled = false;                       // and was not asked yet
+  bool profiled = false;  // and was not asked yet
 
   const std::vector<Port>& inputs() const { return worker ? worker->inputs() : here->inputs(); }
   const std::vector<Port>& outputs() const { return worker ? worker->outputs() : here->outputs(); }
 
-  Arrays run(const Arrays& feeds, std::span<const std::string> names, std::span<const CachedOutput> carries) const {
-    return worker ? worker->run(feeds, names, carries) : run_here(*here, feeds, names, carries);
+  Values run(const Arrays& feeds, const HeldArrays& fed, std::span<const std::string> names,
+             std::span<const std::string> held) const {
+    return worker ? worker->run(feeds, fed, names, held) : run_here(*here, feeds, fed, names, held);
   }
 
-  void check_feeds(const Arrays& feeds) const {
+  const Port& input(const std::string& name) const {
+    const Port* const port = find_port(inputs(), name);
+    if (port == nullptr)
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          {.what = "has no input '" + name + "'", .where = where, .expected = "one of " + list_ports(inputs())});
+    return *port;
+  }
+
+  void check_feeds(const Arrays& feeds, const HeldArrays& fed) const {
+    for (const auto& [name, array] : fed) input(name);
     for (const auto& [name, array] : feeds) {
-      const Port* port = find_port(inputs(), name);
-      if (port == nullptr) {
-        throw Error(
-            ErrorCode::kInvalidArgument,
-            {.what = "has no input '" + name + "'", .where = where, .expected = "one of " + list_ports(inputs())});
-      }
+      const Port* const port = &input(name);
       const std::string at = where + ", input '" + name + "'";
       if (port->kind != ir::Type::Kind::kTensor && port->kind != ir::Type::Kind::kOptional) {
         throw Error(ErrorCode::kUnsupported,
@@ -93,8 +97,8 @@ struct Session::Impl {
       }
     }
     for (const Port& port : inputs()) {
-      if (carried.contains(port.name)) continue;
-      if (!port.has_default && feeds.find(port.name) == feeds.end() && port.kind != ir::Type::Kind::kOptional) {
+      if (!port.has_default && !feeds.contains(port.name) && !fed.contains(port.name) &&
+          port.kind != ir::Type::Kind::kOptional) {
         throw Error(
             ErrorCode::kInvalidArgument,
             {.what = "input '" + port.name + "' is not fed", .where = where, .expected = "an array for each input"});
@@ -235,26 +239,18 @@ std::vector<std::string> Session::take_warnings() {
 
 Arrays Session::run(const Arrays& feeds, std::span<const std::string> wanted) {
   const Phase phase("running in ONNX Runtime");
-  impl_->check_feeds(feeds);
-  const std::vector<std::string> names = impl_->chosen(wanted);
-  return impl_->run(feeds, names, {});
+  impl_->check_feeds(feeds, {});
+  return impl_->run(feeds, {}, impl_->chosen(wanted), {}).arrays;
 }
 
-Arrays Session::run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const CachedOutput> carried) {
+Values Session::run(const Arrays& feeds, const HeldArrays& fed, std::span<const std::string> wanted,
+                    std::span<const std::string> held) {
   const Phase phase("running in ONNX Runtime");
-  impl_->check_feeds(feeds);
-  const std::vector<std::string> names = wanted.empty() ? std::vector<std::string>() : impl_->chosen(wanted);
-  for (const CachedOutput& one : carried) {
-    impl_->chosen(std::span(&one.output, 1));
-    if (find_input(one.input) == nullptr)
-      throw Error(ErrorCode::kInvalidArgument, {.what = "has no input '" + one.input + "'",
-                                                .where = impl_->where,
-                                                .expected = "one of " + list_ports(inputs())});
-  }
-  impl_->carried.clear();
-  Arrays results = impl_->run(feeds, names, carried);
-  for (const CachedOutput& one : carried) impl_->carried.insert(one.input);
-  return results;
+  impl_->check_feeds(feeds, fed);
+  const auto named = [&](std::span<const std::string> names) {
+    return names.empty() ? std::vector<std::string>() : impl_->chosen(names);
+  };
+  return impl_->run(feeds, fed, named(wanted), named(held));
 }
 
 void prepare_sessions() { Worker::start_early(); }

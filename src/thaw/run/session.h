@@ -21,7 +21,7 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/run.h"
 #include "thaw/run/array.h"
-#include "thaw/run/cached_output.h"
+#include "thaw/run/held.h"
 
 namespace thaw::run {
 
@@ -59,10 +59,11 @@ class Session {
   // Runs the model. Every input without default must be fed, with the type it has; `wanted` names outputs, all when
   // empty. A sequence of tensors comes back as NAME[0], NAME[1], …; an empty optional is left out; maps are refused.
   Arrays run(const Arrays& feeds, std::span<const std::string> wanted = {});
-  // The same, and `carried` outputs are not returned but kept where the model runs, for the next call's inputs that are not fed:
-  // a cache that is never copied. `wanted` names the others, and may be empty for none. Not from several threads. Where the
-  // process that held them has ended, the next call throws thaw::Error.
-  Arrays run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const CachedOutput> carried);
+  // The same, and outputs that `held` names stay where they are computed, to be `fed` to another run, of any session with the same
+  // providers: nothing is copied between devices and processes. `wanted` names the others, and may be empty for none. Throws
+  // HeldArrayLost where the process that holds what is fed has ended.
+  Values run(const Arrays& feeds, const HeldArrays& fed, std::span<const std::string> wanted,
+             std::span<const std::string> held);
 
   const Runtime& runtime() const;
   // Where each node ran so far, of SessionOptions::profile. Once; throws thaw::Error where nothing was recorded.

@@ -103,6 +103,40 @@ TEST(Session, WhatIsRefusedIsAnErrorThatSaysWhy) {
   EXPECT_THAT(error_of([&] { Session bad(unknown); }), HasSubstr("NoSuchOperator"));
 }
 
+// From session to session, in the worker and in this process, after the session that made it has gone.
+TEST(Session, ArraysStayWhereTheyAreComputed) {
+  const ModelFolder folder;
+  const auto add = folder.write_model("add", kAdd);
+  const auto twice =
+      folder.write_model("twice", "g (float[n,3] a) => (float[n,3] b, float[n,3] c) { b = Add(a, a) c = Neg(a) }");
+  const Arrays feeds{{"x", floats_of({1, 3}, {1, 2, 3})}, {"y", floats_of({1, 3}, {1, 1, 1})}};
+  const std::vector<std::string> z{"z"}, b{"b"}, c{"c"};
+  for (const bool in_process : {false, true}) {
+    const SessionOptions options{.in_process = in_process};
+    HeldArrays held;
+    {
+      Session first(add, options);
+      Values made = first.run(feeds, {}, {}, z);
+      EXPECT_TRUE(made.arrays.empty());
+      held.emplace("a", made.held.at("z"));
+    }
+    Session second(twice, options);
+    for (int i = 0; i < 2; ++i) {
+      const Values made = second.run({}, held, c, b);
+      EXPECT_EQ(made.arrays.at("c"), floats_of({1, 3}, {-2, -3, -4}));
+      EXPECT_EQ(made.arrays.size(), 1U);
+      held = {{"a", made.held.at("b")}};
+      EXPECT_EQ(second.run({}, held, b, {}).arrays.at("b"), floats_of({1, 3}, {8, 12, 16}));
+      held = {{"a", second.run({{"a", floats_of({1, 3}, {1, 1.5, 2})}}, {}, {}, b).held.at("b")}};
+    }
+    EXPECT_THAT(error_of([&] { second.run({}, {{"q", held.at("a")}}, b, {}); }), HasSubstr("has no input 'q'"));
+    EXPECT_THAT(error_of([&] { second.run({}, {}, b, {}); }), HasSubstr("'a' is not fed"));
+    // What one process holds is nothing to the other.
+    Session elsewhere(twice, {.in_process = !in_process});
+    EXPECT_THROW(elsewhere.run({}, held, b, {}), HeldArrayLost);
+  }
+}
+
 TEST(Session, WarningsAreKeptNotPrinted) {
   const ModelFolder folder;
   // The output is declared [n, 4] and is [n, 3]: ONNX Runtime runs it and warns.

@@ -266,6 +266,17 @@ Message Worker::ask(Line& line, MessageKind kind, const std::string& body, std::
   throw ended;
 }
 
+void Worker::let_go(uint64_t held) {
+  if (!is_own()) return;
+  const std::lock_guard lock(mutex_);
+  let_go_.push_back(held);
+}
+
+std::vector<uint64_t> Worker::take_let_go() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(let_go_, {});
+}
+
 bool Worker::is_own() const { return owner_ == ::getpid(); }
 
 void Worker::look_further(const Error& missing) {

@@ -83,7 +83,11 @@ class Worker {
   // where there is none.
   void look_further(const Error& missing);
 
-  uint64_t new_session() { return next_session_++; }
+  uint64_t new_session() { return next_number_++; }
+  // Arrays that stay in the worker, by numbers that the next request tells it are of no use any more.
+  uint64_t new_held() { return next_number_++; }
+  void let_go(uint64_t held);
+  std::vector<uint64_t> take_let_go();
   // To a process that was forked off it has ended: the worker is the other's, and so is what comes over its lines.
   bool has_ended() const { return ended_ || !is_own(); }
 
@@ -112,7 +116,8 @@ class Worker {
   bool stopped_late_ = false;
   std::atomic<bool> ended_ = false;
   std::atomic<int> at_work_ = 0;
-  std::atomic<uint64_t> next_session_ = 1;
+  std::atomic<uint64_t> next_number_ = 1;
+  std::vector<uint64_t> let_go_;  // guarded by mutex_
 };
 
 }  // namespace thaw::run

@@ -54,6 +54,7 @@ struct WorkerState {
   MemoryLimit limit;
   std::mutex mutex;
   std::map<uint64_t, std::shared_ptr<LoadedModel>> sessions;  // guarded by mutex
+  std::map<uint64_t, std::shared_ptr<const HeldArray>> held;  // guarded by mutex
   std::atomic<uint64_t> left_behind = 0;                      // bytes on the heap, by sessions that were closed
 };
 
@@ -159,8 +160,11 @@ class Service {
     const std::shared_ptr<LoadedModel> loaded = find(request.session);
     if (!loaded) return {MessageKind::kGone, {}, -1};  // another thread of Thaw has closed it in the meantime
     worker_.limit.follow(request.max_memory);
+    let_go(request.let_go);
+    std::vector<std::string> held;
+    for (const HeldName& one : request.held) held.push_back(one.name);
     Answer answer;
-    loaded->session->run(request.feeds, request.wanted, request.carried, [&](std::span<const ArrayView> arrays) {
+    const auto take = [&](std::span<const ArrayView> arrays) {
       const uint64_t size = shared_bytes(arrays);
       if (size > worker_.limit.bytes()) {
         throw Error(ErrorCode::kOutOfBudget,
@@ -173,7 +177,12 @@ class Service {
       }
       write_shared(arrays, results_);
       answer.body = encode(Results{{arrays.begin(), arrays.end()}, loaded->session->take_warnings()});
-    });
+    };
+    const HeldArrays made = loaded->session->run(request.feeds, held_of(request.fed), request.wanted, held, take);
+    {
+      const std::lock_guard lock(worker_.mutex);
+      for (const HeldName& one : request.held) worker_.held.insert_or_assign(one.number, made.at(one.name));
+    }
     if (feeds_.bytes().size() > kKeptMemory) feeds_ = {};
     return answer;
   }
@@ -215,6 +224,24 @@ class Service {
     }
     worker_.limit.remove_unused(unused);
     return {};
+  }
+
+  // Null for what is not there.
+  HeldArrays held_of(const std::vector<HeldName>& names) {
+    const std::lock_guard lock(worker_.mutex);
+    HeldArrays arrays;
+    for (const HeldName& one : names) {
+      const auto found = worker_.held.find(one.number);
+      arrays.emplace(one.name, found == worker_.held.end() ? nullptr : found->second);
+    }
+    return arrays;
+  }
+
+  void let_go(const std::vector<uint64_t>& numbers) {
+    std::vector<std::shared_ptr<const HeldArray>> last;  // whose memory is given back behind the lock
+    const std::lock_guard lock(worker_.mutex);
+    for (const uint64_t number : numbers)
+      if (auto node = worker_.held.extract(number)) last.push_back(std::move(node.mapped()));
   }
 
   std::shared_ptr<LoadedModel> find(uint64_t id) {

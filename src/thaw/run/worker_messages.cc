@@ -117,6 +117,23 @@ std::vector<Provider> read_providers(MessageReader& reader) {
   return providers;
 }
 
+void write_held(MessageWriter& writer, const std::vector<HeldName>& names) {
+  writer.put<uint64_t>(names.size());
+  for (const HeldName& one : names) {
+    writer.text(one.name);
+    writer.put(one.number);
+  }
+}
+
+std::vector<HeldName> read_held(MessageReader& reader) {
+  std::vector<HeldName> names(reader.count(2 * sizeof(uint64_t)));
+  for (HeldName& one : names) {
+    one.name = reader.text();
+    one.number = reader.take<uint64_t>();
+  }
+  return names;
+}
+
 // What PlacedNode and TimedNode share.
 template <typename Node>
 void write_node(MessageWriter& writer, const Node& node) {
@@ -228,11 +245,9 @@ std::string encode(const RunRequest& request) {
   writer.put(request.max_memory);
   write_texts(writer, request.wanted);
   write_arrays(writer, request.feeds);
-  writer.put<uint64_t>(request.carried.size());
-  for (const CachedOutput& one : request.carried) {
-    writer.text(one.output);
-    writer.text(one.input);
-  }
+  write_held(writer, request.fed);
+  write_held(writer, request.held);
+  writer.numbers(std::span<const uint64_t>(request.let_go));
   return writer.take();
 }
 
@@ -243,11 +258,9 @@ RunRequest decode_run(std::string_view body, std::span<const std::byte> memory) 
   request.max_memory = reader.take<uint64_t>();
   request.wanted = read_texts(reader);
   request.feeds = read_arrays(reader, memory);
-  request.carried.resize(reader.count(2 * sizeof(uint64_t)));
-  for (CachedOutput& one : request.carried) {
-    one.output = reader.text();
-    one.input = reader.text();
-  }
+  request.fed = read_held(reader);
+  request.held = read_held(reader);
+  request.let_go = reader.numbers<uint64_t>();
   reader.end();
   return request;
 }

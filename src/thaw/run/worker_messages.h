@@ -44,12 +44,20 @@ Ports decode_ports(std::string_view body);
 uint64_t shared_bytes(std::span<const ArrayView> arrays);
 void write_shared(std::span<const ArrayView> arrays, SharedFile& file);
 
+// An input or output that stays in the worker, and what both sides call the array.
+struct HeldName {
+  std::string name;
+  uint64_t number = 0;
+};
+
 struct RunRequest {
   uint64_t session = 0;
   uint64_t max_memory = 0;  // as above
   std::vector<std::string> wanted;
   std::vector<ArrayView> feeds;
-  std::vector<CachedOutput> carried;
+  std::vector<HeldName> fed = {};     // inputs
+  std::vector<HeldName> held = {};    // outputs, which get these numbers
+  std::vector<uint64_t> let_go = {};  // that nobody holds any more
 };
 std::string encode(const RunRequest& request);
 RunRequest decode_run(std::string_view body, std::span<const std::byte> memory);

@@ -67,6 +67,26 @@ TEST(WorkerMessages, AnythingElseIsAnError) {
   }
 }
 
+TEST(WorkerMessages, WhatStaysInTheWorkerGoesByNumbers) {
+  const std::vector<std::byte> memory = memory_of(64);
+  const RunRequest sent{.session = 3,
+                        .wanted = {"y"},
+                        .feeds = {{"x", ir::DataType::kFloat, {2}, std::span(memory).first(8), {}}},
+                        .fed = {{"h", 7}},
+                        .held = {{"z", 8}, {"w", 9}},
+                        .let_go = {1, 2}};
+  const std::string body = encode(sent);
+  const RunRequest got = decode_run(body, memory);
+  ASSERT_EQ(got.fed.size(), 1U);
+  EXPECT_EQ(got.fed[0].name, "h");
+  EXPECT_EQ(got.fed[0].number, 7U);
+  ASSERT_EQ(got.held.size(), 2U);
+  EXPECT_EQ(got.held[1].number, 9U);
+  EXPECT_EQ(got.let_go, (std::vector<uint64_t>{1, 2}));
+  for (size_t size = 0; size < body.size(); ++size)
+    EXPECT_THROW(decode_run(body.substr(0, size), memory), BadMessage) << size;
+}
+
 TEST(WorkerMessages, WeightsLieInTheirOwnMemory) {
   const std::vector<std::byte> memory = memory_of(256);
   LoadRequest sent{.session = 3, .bytes = 5, .where = "m"};

@@ -102,6 +102,17 @@ std::vector<const ir::Tensor*> tensors_apart(const ir::Model& model) {
   return found;
 }
 
+class HeldInWorker : public HeldArray {
+ public:
+  explicit HeldInWorker(std::shared_ptr<Worker> holder) : worker(std::move(holder)), number(worker->new_held()) {}
+  ~HeldInWorker() override { worker->let_go(number); }
+  HeldInWorker(const HeldInWorker&) = delete;
+  HeldInWorker& operator=(const HeldInWorker&) = delete;
+
+  const std::shared_ptr<Worker> worker;
+  const uint64_t number;
+};
+
 std::vector<ArrayView> views_of(const Arrays& arrays) {
   std::vector<ArrayView> views;
   for (const auto& [name, array] : arrays) views.push_back({name, array.dtype, array.dims, array.bytes, array.strings});
@@ -246,27 +257,39 @@ void WorkerSession::load(Slot& slot) {
   if (ports_.outputs.empty()) ports_ = std::move(ports);  // the same each time it is loaded
 }
 
-Arrays WorkerSession::run(const Arrays& feeds, std::span<const std::string> wanted,
-                          std::span<const CachedOutput> carried) {
+Values WorkerSession::run(const Arrays& feeds, const HeldArrays& fed, std::span<const std::string> wanted,
+                          std::span<const std::string> held) {
   const std::vector<ArrayView> views = views_of(feeds);
   for (int tries = 1;; ++tries) {
     const Slot at = slot();
     try {
-      return run_at(at, views, wanted, carried);
+      return run_at(at, views, fed, wanted, held);
     } catch (const WorkerEnd& end) {
       if (!end.for_other || tries == kMostTries) throw_end(end, /*loading=*/false);
     }
   }
 }
 
-Arrays WorkerSession::run_at(const Slot& slot, std::span<const ArrayView> feeds, std::span<const std::string> wanted,
-                             std::span<const CachedOutput> carried) {
+Values WorkerSession::run_at(const Slot& slot, std::span<const ArrayView> feeds, const HeldArrays& fed,
+                             std::span<const std::string> wanted, std::span<const std::string> held) {
+  RunRequest request{.session = slot.id,
+                     .max_memory = memory_of_request(),
+                     .wanted = {wanted.begin(), wanted.end()},
+                     .feeds = {feeds.begin(), feeds.end()}};
+  for (const auto& [name, array] : fed) {
+    const auto* const there = dynamic_cast<const HeldInWorker*>(array.get());
+    if (there == nullptr || there->worker != slot.worker) throw HeldArrayLost(request_.where);
+    request.fed.push_back({.name = name, .number = there->number});
+  }
+  // Let go in any case: the run may fail behind the outputs.
+  HeldArrays made;
+  for (const std::string& name : held) {
+    const auto one = std::make_shared<HeldInWorker>(slot.worker);
+    request.held.push_back({.name = name, .number = one->number});
+    made.emplace(name, one);
+  }
+  request.let_go = slot.worker->take_let_go();
   std::unique_ptr<Worker::Line> line = slot.worker->take_line();
-  const RunRequest request{.session = slot.id,
-                           .max_memory = memory_of_request(),
-                           .wanted = {wanted.begin(), wanted.end()},
-                           .feeds = {feeds.begin(), feeds.end()},
-                           .carried = {carried.begin(), carried.end()}};
   const uint64_t size = shared_bytes(feeds);
   const bool grows = size > line->feeds.size();
   if (grows) line->feeds = SharedFile(size);
@@ -298,7 +321,7 @@ Arrays WorkerSession::run_at(const Slot& slot, std::span<const ArrayView> feeds,
   slot.worker->give_back(std::move(line));
   const std::lock_guard lock(mutex_);
   keep_warnings(std::move(results.warnings));
-  return arrays;
+  return {.arrays = std::move(arrays), .held = std::move(made)};
 }
 
 Placement WorkerSession::placement() {

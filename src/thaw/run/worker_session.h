@@ -27,7 +27,8 @@ class WorkerSession {
 
   const std::vector<Port>& inputs() const { return ports_.inputs; }
   const std::vector<Port>& outputs() const { return ports_.outputs; }
-  Arrays run(const Arrays& feeds, std::span<const std::string> wanted, std::span<const CachedOutput> carried);
+  Values run(const Arrays& feeds, const HeldArrays& fed, std::span<const std::string> wanted,
+             std::span<const std::string> held);
   const Runtime& runtime() const { return ports_.runtime; }
   Placement placement();
   std::vector<std::string> take_warnings();
@@ -45,8 +46,8 @@ class WorkerSession {
   void hand_over_data(const ir::Model& model, const std::filesystem::path& folder);
   static void close(Slot& slot);
   void close_after_failure(const Slot& failed);
-  Arrays run_at(const Slot& slot, std::span<const ArrayView> feeds, std::span<const std::string> wanted,
-                std::span<const CachedOutput> carried);
+  Values run_at(const Slot& slot, std::span<const ArrayView> feeds, const HeldArrays& fed,
+                std::span<const std::string> wanted, std::span<const std::string> held);
   void keep_warnings(std::vector<std::string> warnings);
   [[noreturn]] void throw_end(const WorkerEnd& end, bool loading) const;
   Error error_of(const Message& failed) const;

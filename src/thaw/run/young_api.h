@@ -63,6 +63,14 @@ struct PluginApi {
   YoungFunction<const OrtHardwareDevice*(const OrtEpDevice*), 316> hardware_of;
 };
 
+// Since 1.23: where a session leaves its outputs.
+struct MemoryApi {
+  static constexpr uint32_t kVersion = 23;
+  explicit MemoryApi(const OrtApi* table) : of_outputs(table) {}
+
+  YoungFunction<OrtStatus*(const ::OrtSession*, const OrtMemoryInfo**, size_t), 381> of_outputs;
+};
+
 // Since 1.24: which provider took which node.
 struct AssignmentApi {
   static constexpr uint32_t kVersion = 24;

@@ -37,7 +37,11 @@ ErrorFigures Baseline::figures(WholeModel& whole, size_t sample, const Arrays& w
 }
 
 ErrorFigures Baseline::figures(Candidate& candidate, size_t sample, const Arrays& wanted) {
-  return figures_behind(candidate, sample, candidate.run(sample), wanted);
+  try {
+    return figures_behind(candidate, sample, candidate.run(sample), wanted);
+  } catch (const run::HeldArrayLost&) {  // another model has ended the process: once more in the next
+    return figures_behind(candidate, sample, candidate.run(sample), wanted);
+  }
 }
 
 std::vector<ErrorFigures> Baseline::figures(Candidate& candidate, const Wanted& wanted) {
@@ -47,23 +51,25 @@ std::vector<ErrorFigures> Baseline::figures(Candidate& candidate, const Wanted& 
   return all;
 }
 
-ErrorFigures Baseline::figures_behind(const Candidate& candidate, size_t sample, Arrays changed, const Arrays& wanted) {
+ErrorFigures Baseline::figures_behind(const Candidate& candidate, size_t sample, run::Values changed,
+                                      const Arrays& wanted) {
   cut_.run(sample, candidate.tail(), sections(), changed);
   return require(compared(sample, changed, wanted), sample);
 }
 
 std::vector<std::optional<ErrorFigures>> Baseline::figures_behind(size_t tail, size_t sample,
-                                                                  std::vector<Arrays> changed, const Arrays& wanted) {
+                                                                  std::vector<run::Values> changed,
+                                                                  const Arrays& wanted) {
   cut_.run_together(sample, tail, sections(), changed);
   std::vector<std::optional<ErrorFigures>> figures;
-  for (Arrays& one : changed) figures.push_back(compared(sample, one, wanted));
+  for (run::Values& one : changed) figures.push_back(compared(sample, one, wanted));
   return figures;
 }
 
-std::optional<ErrorFigures> Baseline::compared(size_t sample, Arrays& changed, const Arrays& wanted) const {
+std::optional<ErrorFigures> Baseline::compared(size_t sample, run::Values& changed, const Arrays& wanted) const {
   Arrays got;
   for (const auto& [name, array] : wanted) {
-    if (const auto at = changed.find(name); at != changed.end()) {
+    if (const auto at = changed.arrays.find(name); at != changed.arrays.end()) {
       got.emplace(name, std::move(at->second));
     } else if (cut_.kept().has(sample, name)) {
       got.emplace(name, cut_.kept().get(sample, name));

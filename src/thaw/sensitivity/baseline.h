@@ -41,12 +41,12 @@ class Baseline {
   std::vector<ErrorFigures> figures(Candidate& candidate, const Wanted& wanted);  // of all samples
   // From what the candidate makes of the section that it changes on. The second of several candidates that change the same
   // values there, which go on together; nullopt for one whose outputs are as the others throw for.
-  ErrorFigures figures_behind(const Candidate& candidate, size_t sample, Arrays changed, const Arrays& wanted);
-  std::vector<std::optional<ErrorFigures>> figures_behind(size_t tail, size_t sample, std::vector<Arrays> changed,
+  ErrorFigures figures_behind(const Candidate& candidate, size_t sample, run::Values changed, const Arrays& wanted);
+  std::vector<std::optional<ErrorFigures>> figures_behind(size_t tail, size_t sample, std::vector<run::Values> changed,
                                                           const Arrays& wanted);
 
  private:
-  std::optional<ErrorFigures> compared(size_t sample, Arrays& changed, const Arrays& wanted) const;
+  std::optional<ErrorFigures> compared(size_t sample, run::Values& changed, const Arrays& wanted) const;
 
   const WorkerSlots slots_;
   CutModel cut_;

@@ -73,7 +73,7 @@ void BatchedCandidates::finish() {
 void BatchedCandidates::run(size_t position) {
   const size_t sample = samples_[position];
   std::vector<Batched*> here;
-  std::vector<Arrays> made;
+  std::vector<run::Values> made;
   for (Batched& one : batched_) {
     try {
       made.push_back(one.candidate->run(sample));
@@ -83,7 +83,7 @@ void BatchedCandidates::run(size_t position) {
       one.outcomes[position].why = failed.what();
     }
   }
-  if (here.size() < 2 || made.front().empty()) {
+  if (here.size() < 2 || !here.front()->candidate->is_changed()) {
     for (size_t k = 0; k < here.size(); ++k) run_alone(*here[k], position, std::move(made[k]));
     return;
   }
@@ -102,10 +102,15 @@ void BatchedCandidates::run(size_t position) {
   }
 }
 
-void BatchedCandidates::run_alone(Batched& one, size_t position, Arrays made) {
+void BatchedCandidates::run_alone(Batched& one, size_t position, run::Values made) {
   const size_t sample = samples_[position];
   try {
-    one.outcomes[position].figures = baseline_.figures_behind(*one.candidate, sample, std::move(made), wanted_[sample]);
+    const Arrays& wanted = wanted_[sample];
+    try {
+      one.outcomes[position].figures = baseline_.figures_behind(*one.candidate, sample, std::move(made), wanted);
+    } catch (const run::HeldArrayLost&) {
+      one.outcomes[position].figures = baseline_.figures(*one.candidate, sample, wanted);
+    }
   } catch (const Error& failed) {
     if (CallClock::is_over()) throw;
     one.outcomes[position].why = failed.what();

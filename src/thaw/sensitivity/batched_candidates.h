@@ -37,7 +37,7 @@ class BatchedCandidates {
   };
 
   void run(size_t position);
-  void run_alone(Batched& one, size_t position, Arrays made);
+  void run_alone(Batched& one, size_t position, run::Values made);
 
   Baseline& baseline_;
   const Wanted& wanted_;

@@ -78,6 +78,13 @@ uint64_t CachedArrays::bytes(size_t sample) const {
   return bytes;
 }
 
+uint64_t CachedArrays::bytes(size_t sample, const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  if (sample >= samples_.size()) return 0;
+  const auto found = samples_[sample].find(name);
+  return found == samples_[sample].end() ? 0 : found->second.size;
+}
+
 Array CachedArrays::get(size_t sample, const std::string& name) const {
   const Entry* found = nullptr;  // where it stays
   {

@@ -32,6 +32,7 @@ class CachedArrays {
   bool has(size_t sample, const std::string& name) const;
   Array get(size_t sample, const std::string& name) const;
   uint64_t bytes(size_t sample) const;
+  uint64_t bytes(size_t sample, const std::string& name) const;  // 0: it is not there
 
  private:
   struct Entry {

@@ -86,12 +86,25 @@ void Candidate::open() {
     session_.emplace(*part_, SessionOptions{.threads = base_.threads(), .spinning = false});
 }
 
-Arrays Candidate::run(size_t sample) {
-  if (!is_changed()) return {};
+Arrays Candidate::feeds(size_t sample) {
   open();
   Arrays fed;
   for (const Port& port : session_->inputs())
     if (base_.kept().has(sample, port.name)) fed.emplace(port.name, base_.kept().get(sample, port.name));
+  return fed;
+}
+
+run::Values Candidate::run(size_t sample) {
+  if (!is_changed()) return {};
+  std::vector<std::string> here, staying;
+  for (const std::string& output : outputs_) (base_.stays(sample, output) ? staying : here).push_back(output);
+  const Arrays fed = feeds(sample);
+  return session_->run(fed, {}, here, staying);
+}
+
+Arrays Candidate::run_here(size_t sample) {
+  if (!is_changed()) return {};
+  const Arrays fed = feeds(sample);
   return session_->run(fed, outputs_);
 }
 

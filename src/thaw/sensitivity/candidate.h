@@ -27,12 +27,15 @@ class Candidate {
   const std::vector<std::string>& outputs() const { return outputs_; }
   // Starts the session, which the first run does where nobody did: not from several threads.
   void open();
-  // Once it is open, from several threads.
-  Arrays run(size_t sample);
+  // Once it is open, from several threads: what the tail is fed stays where it is computed (CutModel::stays), or all comes here.
+  run::Values run(size_t sample);
+  Arrays run_here(size_t sample);
   // Ends the session; the next run starts another.
   void release() { session_.reset(); }
 
  private:
+  Arrays feeds(size_t sample);
+
   const CutModel& base_;
   std::vector<std::string> outputs_;
   std::unique_ptr<ir::Model> part_;

@@ -18,6 +18,8 @@ namespace {
 using splitting::Cut;
 using splitting::Stages;
 
+constexpr uint64_t kMostBytesOfBatch = uint64_t{1} << 18;  // bytes: a larger batch runs no faster than its parts
+
 // As many as there are cut points for.
 std::vector<Cut> cuts_for(const splitting::CutPositions& positions, size_t sections) {
   for (; sections > 1; --sections) {
@@ -248,7 +250,12 @@ void CutModel::keep(size_t sample, const Arrays& feeds) {
   }
 }
 
-std::vector<std::string> CutModel::outputs_behind(size_t index, const Arrays& changed) const {
+bool CutModel::stays(size_t sample, const std::string& name) const {
+  return passing_.contains(name) && !model_->graph->find(name)->is_output() &&
+         kept_.bytes(sample, name) > kMostBytesOfBatch / 2;
+}
+
+std::vector<std::string> CutModel::outputs_behind(size_t index, const run::Values& changed) const {
   const Section& section = sections_[index];
   std::vector<std::string> wanted;
   for (size_t k = 0; k < section.outputs.size(); ++k)
@@ -257,25 +264,33 @@ std::vector<std::string> CutModel::outputs_behind(size_t index, const Arrays& ch
   return wanted;
 }
 
-void CutModel::run_section(size_t sample, size_t index, const std::vector<std::string>& wanted, Arrays& changed) {
+void CutModel::run_section(size_t sample, size_t index, const std::vector<std::string>& wanted, run::Values& changed,
+                           bool may_stay) {
   Arrays fed;
+  run::HeldArrays held;
   for (const std::string& input : sections_[index].inputs) {
-    if (const auto at = changed.find(input); at != changed.end()) {
+    if (const auto there = changed.held.find(input); there != changed.held.end()) {
+      held.insert(*there);
+    } else if (const auto at = changed.arrays.find(input); at != changed.arrays.end()) {
       fed.emplace(input, at->second);
     } else if (kept_.has(sample, input)) {
       fed.emplace(input, kept_.get(sample, input));
     }
   }
-  for (auto& [name, array] : session(index).run(fed, wanted)) changed.insert_or_assign(name, std::move(array));
+  std::vector<std::string> here, staying;
+  for (const std::string& output : wanted) (may_stay && stays(sample, output) ? staying : here).push_back(output);
+  run::Values made = session(index).run(fed, held, here, staying);
+  for (auto& [name, array] : made.arrays) changed.arrays.insert_or_assign(name, std::move(array));
+  for (auto& [name, array] : made.held) changed.held.insert_or_assign(name, std::move(array));
 }
 
-void CutModel::run(size_t sample, size_t first, size_t last, Arrays& changed) {
+void CutModel::run(size_t sample, size_t first, size_t last, run::Values& changed) {
   for (size_t i = first; i < last; ++i)
     if (const std::vector<std::string> wanted = outputs_behind(i, changed); !wanted.empty())
       run_section(sample, i, wanted, changed);
 }
 
-void CutModel::run_together(size_t sample, size_t first, size_t last, std::vector<Arrays>& changed) {
+void CutModel::run_together(size_t sample, size_t first, size_t last, std::vector<run::Values>& changed) {
   for (size_t i = first; i < last; ++i) {
     const std::vector<std::string> wanted = outputs_behind(i, changed.front());
     if (wanted.empty()) continue;
@@ -286,9 +301,9 @@ void CutModel::run_together(size_t sample, size_t first, size_t last, std::vecto
       together = run_batch(sample, i, wanted, changed);
       const auto [is_alike, is_new] = is_alike_.at(sample).try_emplace(i, false);
       if (is_new && !together.empty()) {
-        run_section(sample, i, wanted, changed[alone++]);
+        run_section(sample, i, wanted, changed[alone++], /*may_stay=*/false);
         is_alike->second = std::ranges::all_of(together.front(), [&](const auto& made) {
-          const Array& other = changed.front().at(made.first);
+          const Array& other = changed.front().arrays.at(made.first);
           return made.second.dims == other.dims && made.second.bytes == other.bytes;
         });
       }
@@ -298,32 +313,32 @@ void CutModel::run_together(size_t sample, size_t first, size_t last, std::vecto
       if (together.empty()) {
         run_section(sample, i, wanted, changed[k]);
       } else {
-        for (auto& [name, array] : together[k]) changed[k].insert_or_assign(name, std::move(array));
+        for (auto& [name, array] : together[k]) changed[k].arrays.insert_or_assign(name, std::move(array));
       }
     }
   }
 }
 
 bool CutModel::can_ride(size_t sample, size_t index, const std::vector<std::string>& wanted,
-                        const std::vector<Arrays>& changed) const {
-  constexpr size_t kMostBytes = size_t{1} << 18;  // of what goes in: a larger batch runs no faster than its parts
+                        const std::vector<run::Values>& changed) const {
   if (changed.size() < 2 || !rows_[index]) return false;
   const std::map<size_t, bool>& alike = is_alike_.at(sample);
   if (const auto known = alike.find(index); known != alike.end() && !known->second) return false;
   const auto has_rows = [&](const std::string& name) { return rows_[index]->contains(name); };
   if (!std::ranges::all_of(wanted, has_rows)) return false;
-  size_t bytes = 0;
+  uint64_t bytes = 0;
   for (const std::string& input : sections_[index].inputs) {
-    const auto at = changed.front().find(input);
-    if (at == changed.front().end()) continue;
+    if (changed.front().held.contains(input)) return false;
+    const auto at = changed.front().arrays.find(input);
+    if (at == changed.front().arrays.end()) continue;
     if (!has_rows(input)) return false;
     bytes += at->second.bytes.size() * changed.size();
   }
-  return bytes <= kMostBytes;
+  return bytes <= kMostBytesOfBatch;
 }
 
 std::vector<Arrays> CutModel::run_batch(size_t sample, size_t index, const std::vector<std::string>& wanted,
-                                        const std::vector<Arrays>& changed) {
+                                        const std::vector<run::Values>& changed) {
   Arrays fed;
   for (const std::string& input : sections_[index].inputs) {
     const bool is_changed = changed.front().contains(input);
@@ -333,7 +348,8 @@ std::vector<Arrays> CutModel::run_batch(size_t sample, size_t index, const std::
       continue;
     }
     std::vector<Array> parts;
-    for (const Arrays& one : changed) parts.push_back(is_changed ? one.at(input) : kept_.get(sample, input));
+    for (const run::Values& one : changed)
+      parts.push_back(is_changed ? one.arrays.at(input) : kept_.get(sample, input));
     fed.emplace(input, run::concat_rows(parts));
   }
   const auto count = static_cast<int64_t>(changed.size());

@@ -54,26 +54,30 @@ class CutModel {
   void keep(size_t sample, const Arrays& feeds);
   const CachedArrays& kept() const { return kept_; }
 
+  // Whether what becomes of a value that passes stays where it is computed: where it is too large for a batch (run_together).
+  bool stays(size_t sample, const std::string& name) const;
+
   // What becomes of values that differ from what was kept: runs the sections from `first` to before `last` as far as they
   // depend on them, and adds what they make to `changed`.
-  void run(size_t sample, size_t first, size_t last, Arrays& changed);
+  void run(size_t sample, size_t first, size_t last, run::Values& changed);
 
   // The same for several models at once, where the same values differ: where a section is shown to treat rows of the
   // samples' axis apart (rows_of_section.h), theirs go through it one after the other in one batch. That is done for a
   // section and a sample once the first of them has come out of the batch bit by bit as it comes out alone.
-  void run_together(size_t sample, size_t first, size_t last, std::vector<Arrays>& changed);
+  void run_together(size_t sample, size_t first, size_t last, std::vector<run::Values>& changed);
 
  private:
   void find_sections(size_t wanted, const std::optional<std::set<size_t>>& cuts);
   void add_section(size_t index);
   run::Session& session(size_t index);
-  std::vector<std::string> outputs_behind(size_t section, const Arrays& changed) const;
-  void run_section(size_t sample, size_t index, const std::vector<std::string>& wanted, Arrays& changed);
+  std::vector<std::string> outputs_behind(size_t section, const run::Values& changed) const;
+  void run_section(size_t sample, size_t index, const std::vector<std::string>& wanted, run::Values& changed,
+                   bool may_stay = true);
   bool can_ride(size_t sample, size_t index, const std::vector<std::string>& wanted,
-                const std::vector<Arrays>& changed) const;
+                const std::vector<run::Values>& changed) const;
   // Those of each, of one run; empty where they do not come apart.
   std::vector<Arrays> run_batch(size_t sample, size_t index, const std::vector<std::string>& wanted,
-                                const std::vector<Arrays>& changed);
+                                const std::vector<run::Values>& changed);
 
   std::unique_ptr<ir::Model> model_;
   std::unique_ptr<ValueNumbers> numbers_;

@@ -127,6 +127,34 @@ TEST(CutModel, EverySectionKnowsTheTypesThatTheWholeKnows) {
   EXPECT_GT(seen, 4000U);
 }
 
+// Large values stay where they are computed, small ones come here; what comes of them is the same.
+TEST(CutModel, LargeValuesPassFromSectionToSectionWhereTheyAreComputed) {
+  const auto model = RandomChain(3).build(12);
+  CachedArrays::Memory memory{uint64_t{1} << 26};
+  CutModel cut(ir::clone(*model), 5, 1, memory);
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  const std::vector<int64_t> rows{4, 5000};  // of seq, by sample
+  for (size_t sample = 0; sample < rows.size(); ++sample) {
+    const auto count = static_cast<size_t>(rows[sample] * kWidth);
+    std::vector<double> numbers(count);
+    for (double& number : numbers) number = normal(random);
+    const Arrays feeds{{"x", Array::from_doubles(DataType::kFloat, {1, rows[sample], kWidth}, numbers)},
+                       {"ids", Array::zeros(DataType::kInt64, {1, rows[sample]})}};
+    cut.keep(sample, feeds);
+    run::Values changed;
+    for (const std::string& output : cut.sections().front().outputs)
+      changed.arrays.emplace(output, cut.kept().get(sample, output));
+    cut.run(sample, 1, cut.sections().size(), changed);
+    EXPECT_EQ(changed.arrays.at("y"), cut.kept().get(sample, "y"));
+    EXPECT_EQ(changed.held.empty(), sample == 0);
+    for (const auto& [name, array] : changed.held) {
+      EXPECT_TRUE(cut.stays(sample, name));
+      EXPECT_FALSE(changed.arrays.contains(name));
+    }
+  }
+}
+
 // What a section may cost is its own: what is enough for the whole once is enough for all of them, again and again.
 TEST(CutModel, ManySectionsCostNoneOfThemItsTypes) {
   constexpr size_t kSections = 20;

@@ -160,7 +160,7 @@ class Predictor {
     const size_t samples = std::min(kLocalSamples, with_.wanted.size());
     std::set<std::string> changed;
     for (size_t i = 0; i < samples; ++i) {
-      Arrays made = local.candidate->run(i);
+      Arrays made = local.candidate->run_here(i);
       for (const auto& [name, array] : made) {
         const std::optional<PropagatedNoise> noise = propagated_noise(baseline_.cut().kept().get(i, name), array);
         if (!noise)
@@ -184,7 +184,7 @@ class Predictor {
       attempt(*local.error, [&] {
         // On one sample: what is wanted is a ratio.
         const ErrorFigures figures =
-            baseline_.figures_behind(*local.candidate, 0, std::move(local.first), with_.wanted[0]);
+            baseline_.figures_behind(*local.candidate, 0, {.arrays = std::move(local.first)}, with_.wanted[0]);
         know_first(*local.error, figures);
         known.push_back({local.noise, figures});
       });
