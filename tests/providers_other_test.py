@@ -163,3 +163,25 @@ def test_a_library_of_its_own_is_named(thaw, ggml, model, tmp_path):
     assert report["runtime"]["providers"][0]["name"] == "ggml"
     line = thaw.error("run", model, "--sizes", "batch=1,seq=3", *ggml(f":library={tmp_path / 'none.so'}"))
     assert "none.so" in line, line
+
+
+def test_16_bits_are_those_of_its_kernels(thaw, openvino, save, tmp_path):
+    """OpenVINO leaves Hardmax to the CPU, which has no kernel of that type: it alone is computed in float32 and rounded."""
+    node, rng = onnx.helper.make_node, np.random.default_rng(0)
+    nodes = [node("MatMul", ["x", "v"], ["m"], name="first"), node("Hardmax", ["m"], ["h"], name="odd"),
+             node("MatMul", ["h", "w"], ["y"], name="last")]
+    weights = [onnx.numpy_helper.from_array(rng.standard_normal((8, 8)).astype(np.float32), name) for name in "vw"]
+    values = [onnx.helper.make_tensor_value_info(name, 1, ["batch", 8]) for name in "xy"]
+    path = save(onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", values[:1], values[1:], weights),
+                                       opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8))
+    np.savez(tmp_path / "data.npz", x=rng.standard_normal((3, 8)).astype(np.float32))
+    words = ("sensitivity", path, "--data", tmp_path / "data.npz", "--to", "f16,int8-blocks", "-o", tmp_path / "report")
+    report = thaw.json(*words, *openvino())
+    validate(report, "sensitivity")
+    half, blocks = report["uniform"]
+    assert half["computed_in_float32"] == ["odd"], half
+    assert "computed_in_float32" not in blocks
+    assert "computed in float32 and rounded, for want of a kernel, 1: odd" in thaw(*words, *openvino(), code=0).stdout
+    plan = ("plan", tmp_path / "report", "--max-error", "1", "-o", tmp_path / "plan.json", *openvino())
+    assert thaw.json(*plan)["measured"]["mse"] is not None
+    assert thaw.json(*words)["uniform"][0]["computed_in_float32"] == ["*"]

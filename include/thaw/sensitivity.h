@@ -116,8 +116,10 @@ struct SensitivityReport {
   std::vector<UnitError> errors;                          // by unit, then by precision; without those of other shards
   std::vector<std::vector<ErrorFigures>> uniform_errors;  // by precision, then by sample: all units converted
   std::vector<int64_t> uniform_bytes_saved;               // by precision: bytes of constants that are saved then
-  uint64_t weight_bytes = 0;                              // of all constants in the original
-  Runtime runtime = {};  // without a version: the report is of a Thaw that did not tell
+  // by precision: nodes in 16 bits that were computed in float32 and rounded, as no provider has a kernel for them; "*": all
+  std::vector<std::vector<std::string>> computed_in_float32 = {};
+  uint64_t weight_bytes = 0;  // of all constants in the original
+  Runtime runtime = {};       // without a version: the report is of a Thaw that did not tell
   size_t measured = 0, predicted = 0, failed = 0;
 
   bool accepted() const { return measured + predicted > 0; }  // at least one unit was measured

@@ -95,6 +95,11 @@ class Page {
         "Each node is converted alone, and the outputs are compared with the original's. Weights: {} bytes.",
         grouped(report_.weight_bytes)));
     add_ran_on(page_, report_.runtime);
+    for (size_t p = 0; p < report_.computed_in_float32.size(); ++p)
+      if (const std::vector<std::string>& nodes = report_.computed_in_float32[p]; !nodes.empty())
+        page_.sentence(fmt::format(
+            "{}: {} computed in float32, and the results rounded, for want of kernels.", name_of(p),
+            nodes.front() == "*" ? "all nodes were" : printable(fmt::format("{}", fmt::join(nodes, ", "))) + " were"));
     if (!report_.preprocessing.empty())
       page_.sentence(fmt::format("Inputs were made by thaw inputs: {}.",
                                  printable(fmt::format("{}", fmt::join(report_.preprocessing, " ")))));

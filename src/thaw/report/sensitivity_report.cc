@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/quant/precisions.h"
 #include "thaw/report/json_writer.h"
@@ -60,6 +61,18 @@ std::string worst_text(const SensitivityReport& report, size_t precision) {
   return text;
 }
 
+// Where 16 bits are not those of kernels.
+std::string imitation_text(const SensitivityReport& report, size_t precision) {
+  if (precision >= report.computed_in_float32.size() || report.computed_in_float32[precision].empty()) return {};
+  const std::vector<std::string>& nodes = report.computed_in_float32[precision];
+  if (nodes.front() == "*") return "  computed in float32 and rounded: no kernels of this type here\n";
+  std::vector<std::string> shown(nodes.begin(),
+                                 nodes.begin() + static_cast<ptrdiff_t>(std::min(kWorstShown, nodes.size())));
+  for (std::string& name : shown) name = report::printable(name);
+  return fmt::format("  computed in float32 and rounded, for want of a kernel, {}: {}{}\n", nodes.size(),
+                     fmt::join(shown, ", "), nodes.size() > shown.size() ? ", …" : "");
+}
+
 // "24 int4, 3 int8-blocks, 1 as it is".
 std::string shares(const SensitivityReport& report, const MixedPlan& plan) {
   std::vector<size_t> counts(report.precisions.size() + 1);
@@ -88,7 +101,8 @@ std::string plan_table(const MixedPlan& plan, const std::optional<MeasuredPlan>&
 
 std::string to_text(const SensitivityReport& report, const TextOptions&) {
   std::string text;
-  for (size_t p = 0; p < report.precisions.size(); ++p) text += worst_text(report, p) + "\n";
+  for (size_t p = 0; p < report.precisions.size(); ++p)
+    text += worst_text(report, p) + imitation_text(report, p) + "\n";
   size_t reported = 0;
   for (const UnitError& error : report.errors) {
     if (error.status != UnitStatus::kFailed || reported++ >= kWorstShown) continue;

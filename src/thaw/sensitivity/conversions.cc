@@ -36,6 +36,18 @@ Conversions::Conversions(const ir::Model& model, const SensitivityOptions& optio
         &samples_, report);
     optimize = false;
   }
+  for (size_t p = 0; p < options.precisions.size(); ++p)
+    if (const NumberFormat to = options.precisions[p].to; quantizing::is_half(to) && !missing_.contains(to))
+      missing_.emplace(to, quantizing::have_other_providers()
+                               ? quantizing::find_missing_kernels(*convert_as_written(all_options(p), {}).model)
+                               : quantizing::MissingKernels{});
+}
+
+std::vector<std::string> Conversions::imitated(size_t precision) const {
+  const auto at = missing_.find(options_.precisions[precision].to);
+  if (at == missing_.end()) return {};
+  if (at->second.are_all) return {"*"};
+  return {at->second.of.begin(), at->second.of.end()};
 }
 
 std::vector<std::string> Conversions::candidates() const {
@@ -66,7 +78,7 @@ std::vector<std::string> Conversions::kept() const {
   return names;
 }
 
-Converted Conversions::convert(const ConvertOptions& options, const std::vector<std::string>& nodes) const {
+Converted Conversions::convert_as_written(const ConvertOptions& options, const std::vector<std::string>& nodes) const {
   Converted converted{.model = ir::clone(*base_)};
   ir::begin_own_run(*converted.model);
   ConvertReport report;
@@ -77,9 +89,16 @@ Converted Conversions::convert(const ConvertOptions& options, const std::vector<
     for (const Change& left : report.not_converted)
       if (std::ranges::find(nodes, left.location) != nodes.end()) converted.why = left.why;
   }
-  for (const auto& [format, type] : {std::pair(NumberFormat::kFloat16, ir::DataType::kFloat16),
-                                     std::pair(NumberFormat::kBfloat16, ir::DataType::kBfloat16)})
-    if (quantizing::any_is(options, format)) quantizing::compute_in_float32(*converted.model, type);
+  return converted;
+}
+
+Converted Conversions::convert(const ConvertOptions& options, const std::vector<std::string>& nodes) const {
+  Converted converted = convert_as_written(options, nodes);
+  for (const auto& [format, missing] : missing_)
+    if (quantizing::any_is(options, format))
+      quantizing::compute_in_float32(
+          *converted.model, format == NumberFormat::kFloat16 ? ir::DataType::kFloat16 : ir::DataType::kBfloat16,
+          missing);
   return converted;
 }
 

@@ -1,11 +1,13 @@
 // What a run converts, again and again: one unit, all of them, all but one.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
+#include "thaw/quant/half/missing_kernels.h"
 #include "thaw/quant/samples/samples.h"
 #include "thaw/sensitivity.h"
 
@@ -29,6 +31,9 @@ class Conversions {
   // Nodes that are to be kept as they are, by name.
   std::vector<std::string> kept() const;
 
+  // Nodes that a precision in 16 bits computes in float32, whose results are rounded, for want of kernels: by name, "*" all.
+  std::vector<std::string> imitated(size_t precision) const;
+
   Converted only(const SensitivityUnit& unit, size_t precision) const;
   Converted all(size_t precision) const;
   Converted planned(ConvertOptions options) const;
@@ -36,11 +41,13 @@ class Conversions {
 
  private:
   Converted convert(const ConvertOptions& options, const std::vector<std::string>& nodes) const;
+  Converted convert_as_written(const ConvertOptions& options, const std::vector<std::string>& nodes) const;
   ConvertOptions all_options(size_t precision) const;
 
   const SensitivityOptions& options_;
   const quantizing::Samples& samples_;
   std::unique_ptr<ir::Model> base_;
+  std::map<NumberFormat, quantizing::MissingKernels> missing_;  // of precisions in 16 bits, with all nodes converted
 };
 
 }  // namespace thaw::measuring

@@ -124,6 +124,8 @@ class Run {
     report_.model_key = model_key(model);
     report_.run_key = run_key(report_.model_key, model, samples_, options, report_.runtime);
     report_.excluded_nodes = conversions_.kept();
+    for (size_t p = 0; p < options.precisions.size(); ++p)
+      report_.computed_in_float32.push_back(conversions_.imitated(p));
     report_.weight_bytes = optimizing::weigh(*conversions_.base().graph).bytes;
     report_.units = group_units(conversions_.base(), conversions_.candidates(), options.group);
   }

@@ -250,6 +250,9 @@ std::string report_json(const SensitivityReport& report) {
     json["uniform"].push_back({{"to", quantizing::name_of(report.precisions[p].to)},
                                {"bytes_saved", report.uniform_bytes_saved[p]},
                                {"error", figures_json(report.uniform_errors[p], report)}});
+  for (size_t p = 0; p < std::min(report.computed_in_float32.size(), json["uniform"].size()); ++p)
+    if (const std::vector<std::string>& nodes = report.computed_in_float32[p]; !nodes.empty())
+      json["uniform"][p]["computed_in_float32"] = nodes;
   for (const SensitivityUnit& unit : report.units)
     json["units"].push_back({{"name", unit.name},
                              {"nodes", unit.nodes},
@@ -328,6 +331,7 @@ SensitivityReport parse_report(std::string_view text, const std::string& where) 
   for (const Reader& one : all.list()) {
     report.uniform_bytes_saved.push_back(one.at("bytes_saved").saved_of(report.weight_bytes));
     report.uniform_errors.push_back(figures(one.at("error")));
+    report.computed_in_float32.push_back(one.texts_at("computed_in_float32"));
   }
   if (report.uniform_errors.size() != report.precisions.size())
     all.refuse(

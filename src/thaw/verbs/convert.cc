@@ -27,12 +27,16 @@
 namespace thaw {
 namespace {
 
-// As it can be run on a CPU: ONNX Runtime has no kernels for most of what has 16 bits there, and rounds where it likes, so that
-// what overflows on other devices does not. Those nodes are run in float32 and rounded to their type.
+// As it can be run here: on a CPU ONNX Runtime has no kernels for most of what has 16 bits, and rounds where it likes, so that
+// what overflows on other devices does not. Nodes without a kernel are run in float32 and rounded to their type.
 std::unique_ptr<ir::Model> as_run_here(const ir::Model& converted) {
   std::unique_ptr<ir::Model> model = rewrite::with_same_noise(converted);
-  for (const DataType type : {DataType::kFloat16, DataType::kBfloat16})
-    if (confirm::has_type(*model, type)) quantizing::compute_in_float32(*model, type);
+  std::optional<quantizing::MissingKernels> missing;
+  for (const DataType type : {DataType::kFloat16, DataType::kBfloat16}) {
+    if (!confirm::has_type(*model, type)) continue;
+    if (!missing) missing = quantizing::find_missing_kernels(*model);
+    quantizing::compute_in_float32(*model, type, *missing);
+  }
   return model;
 }
 

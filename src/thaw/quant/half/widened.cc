@@ -15,7 +15,8 @@ constexpr auto kFloat = static_cast<int64_t>(ir::DataType::kFloat);
 
 class Widener {
  public:
-  Widener(ir::DataType type, const infer::Result& facts) : type_(type), facts_(facts) {}
+  Widener(ir::DataType type, const infer::Result& facts, const MissingKernels& missing)
+      : type_(type), facts_(facts), missing_(missing) {}
 
   void widen(ir::Graph& graph) {
     for (ir::Node* node : graph.nodes()) {
@@ -23,6 +24,7 @@ class Widener {
       const ops::Operator* op = ops::registry().find(*node);
       if ((op && op->converts) || node->constant()) continue;
       for (ir::Graph* inner : node->subgraphs()) widen(*inner);
+      if (!missing_.has(*node)) continue;
       for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i)
         if (ir::Value* value = node->input(i); value && is_narrow(value))
           node->set_input(i, cast(graph, *value, kFloat, node));
@@ -81,16 +83,18 @@ class Widener {
 
   ir::DataType type_;
   const infer::Result& facts_;
+  const MissingKernels& missing_;
   std::unordered_set<const ir::Node*> made_;
   std::unordered_set<const ir::Value*> rounded_;
 };
 
 }  // namespace
 
-void compute_in_float32(ir::Model& model, ir::DataType type) {
+void compute_in_float32(ir::Model& model, ir::DataType type, const MissingKernels& missing) {
+  if (!missing.are_all && missing.of.empty()) return;
   dim::Scope scope;
   const infer::Result facts = infer::infer(model, scope);
-  Widener(type, facts).widen(*model.graph);
+  Widener(type, facts, missing).widen(*model.graph);
 }
 
 }  // namespace thaw::quantizing

@@ -3,10 +3,11 @@
 #pragma once
 
 #include "thaw/ir/graph/model.h"
+#include "thaw/quant/half/missing_kernels.h"
 
 namespace thaw::quantizing {
 
-// In place. `type` is kFloat16 or kBfloat16.
-void compute_in_float32(ir::Model& model, ir::DataType type);
+// In place, those nodes for which kernels are missing. `type` is kFloat16 or kBfloat16.
+void compute_in_float32(ir::Model& model, ir::DataType type, const MissingKernels& missing);
 
 }  // namespace thaw::quantizing
