@@ -55,6 +55,7 @@ def main():
     parser.add_argument("--depth", type=int, default=8)
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", help="some of the rows of its table, by name, with commas between")
     parser.add_argument("--json", help="file for all figures")
     options = parser.parse_args()
     thaw = str(Path(options.thaw).resolve())
@@ -76,6 +77,8 @@ def main():
         figures = {"machine": machine(), "runtime": report["runtime"], "max_abs_diff": output["max_abs_diff"], "cosine": output["cosine"], "seconds": {}}
         rows = []
         for verb, (words, told) in calls(folder).items():
+            if options.only and verb not in options.only.split(","):
+                continue
             best = dict.fromkeys(sides, float("inf"))
             for _ in range(options.repeats):
                 for side, given in sides.items():
