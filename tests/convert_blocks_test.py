@@ -7,6 +7,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from build_towers_test import peak_mb
 from conftest import SOURCE, run
 from convert_half_test import convert, dims, model, random
 
@@ -551,3 +552,28 @@ def test_products_of_zeros_are_no_failure_where_the_kernel_rounds_activations(th
 def test_an_accuracy_level_is_of_matmulnbits_alone(thaw, mlp, tmp_path):
     error = thaw.error("convert", mlp, "-o", tmp_path / "o.onnx", "--to", "int4", "--form", "qdq", "--accuracy-level", "4")
     assert "session.qdq_matmulnbits_accuracy_level" in error
+
+
+def test_memory_does_not_grow_with_the_weights(thaw, tmp_path):
+    """Five weights of 138 MB, all but zeros of a sparse file, stored by rows and read in two strips of columns, the last a narrow one."""
+    rows, columns, count = 4096, 16384 + 416, 5
+    size = rows * columns * 2
+    weights = []
+    for i in range(count):
+        tensor = onnx.TensorProto(name=f"w{i}", data_type=TensorProto.FLOAT16, dims=[rows, columns], data_location=TensorProto.EXTERNAL)
+        for key, value in (("location", "large.data"), ("offset", i * size), ("length", size)):
+            tensor.external_data.add(key=key, value=str(value))
+        weights.append(tensor)
+    nodes = [helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"y{i}"], name=f"m{i}") for i in range(count)]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(f"x{i}", TensorProto.FLOAT16, ["n", rows]) for i in range(count)],
+                              [helper.make_tensor_value_info(f"y{i}", TensorProto.FLOAT16, ["n", columns]) for i in range(count)], weights)
+    (tmp_path / "large.onnx").write_bytes(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+    with open(tmp_path / "large.data", "wb") as file:
+        file.truncate(count * size)
+        for i in range(count):  # equal weights are stored once
+            file.seek(i * size)
+            file.write(np.float16(i + 1).tobytes())
+    peak = peak_mb(thaw, "convert", tmp_path / "large.onnx", "--to", "int4", "--method", "rtn", "--no-check", "-o", tmp_path / "small.onnx")
+    assert (tmp_path / "small.onnx.data").stat().st_size > count * size / 5
+    assert peak < 2.5 * size / 1e6, peak

@@ -204,6 +204,8 @@ void BlockPass::run_strips(const WeightMatrix::StoredRows& rows, const ir::Tenso
     }
     if (sink) sink({out.get(), static_cast<size_t>((last - first) * column_bytes)});
   }
+  // The last strip may have less than a page of each row, of which nothing is given back; and a page brings those around it.
+  weight_.release(0, k, 0, n);
 }
 
 void BlockPass::run_as_stored(const ir::TensorSource::Sink& sink, Kept* kept) const {
