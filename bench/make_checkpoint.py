@@ -1,40 +1,70 @@
 """Writes a checkpoint of random bfloat16 weights at a real model's sizes.
 
-    python bench/make_checkpoint.py text|tower|audio FOLDER
+    python bench/make_checkpoint.py text|text-7b|tower|audio FOLDER
 
 text: Qwen2.5-0.5B (24 layers of width 896, vocabulary 151936, tied; about 494 M weights).
+text-7b: Qwen2.5-7B (28 layers of width 3584, vocabulary 152064; about 7.6 G weights, 15.2 GB in four files).
 tower: Qwen2.5-VL-3B's vision tower cut to 4 blocks (width 1280), one of full attention, with a decoder of one small layer.
 audio: Qwen3-ASR-0.6B's audio encoder (18 layers of width 896).
 """
 import json
+import math
 import struct
 import sys
 from pathlib import Path
 
 import numpy as np
 
+SHARD_BYTES = 4_000_000_000   # as the 7 B checkpoints on the model hub are cut
+CHUNK = 1 << 24               # numbers that are drawn at once
+
+
+def shards_of(shapes):
+    """The tensors of each file: as many as fit, in their order."""
+    shards, used = [{}], 0
+    for name, shape in shapes.items():
+        size = 2 * math.prod(shape)
+        if shards[-1] and used + size > SHARD_BYTES:
+            shards.append({})
+            used = 0
+        shards[-1][name] = shape
+        used += size
+    return shards
+
 
 def write(folder, config, shapes):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config, indent=1))
+    random = np.random.default_rng(1)
+    shards = shards_of(shapes)
+    files = ["model.safetensors"] if len(shards) == 1 else [f"model-{i + 1:05}-of-{len(shards):05}.safetensors" for i in range(len(shards))]
+    for file, shard in zip(files, shards):
+        write_file(folder / file, shard, random)
+    if len(files) > 1:
+        index = {"metadata": {"total_size": sum(2 * math.prod(shape) for shape in shapes.values())},
+                 "weight_map": {name: file for file, shard in zip(files, shards) for name in shard}}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(index, indent=1))
+
+
+def write_file(path, shapes, random):
     header, offset = {"__metadata__": {"format": "pt"}}, 0
     for name, shape in shapes.items():
-        size = 2 * int(np.prod(shape))
+        size = 2 * math.prod(shape)
         header[name] = dict(dtype="BF16", shape=shape, data_offsets=[offset, offset + size])
         offset += size
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    random = np.random.default_rng(1)
-    with open(folder / "model.safetensors", "wb") as file:
+    with open(path, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for name, shape in shapes.items():
-            count = int(np.prod(shape))
-            scale = 1.0 if len(shape) == 1 else 1 / np.sqrt(np.prod(shape[1:]))
-            values = random.standard_normal(count, dtype=np.float32) * np.float32(scale if len(shape) > 1 else 0.02)
-            if len(shape) == 1 and name.endswith("weight"):
-                values += 1
-            file.write((values.view(np.uint32) >> 16).astype(np.uint16).tobytes())
+            count, vector = math.prod(shape), len(shape) == 1
+            scale = 0.02 if vector else 1 / math.sqrt(math.prod(shape[1:]))
+            for start in range(0, count, CHUNK):
+                values = random.standard_normal(min(CHUNK, count - start), dtype=np.float32) * np.float32(scale)
+                if vector and name.endswith("weight"):
+                    values += 1
+                file.write((values.view(np.uint32) >> 16).astype(np.uint16).tobytes())
 
 
 def decoder_shapes(prefix, layers, width, inner, heads, kv_heads, head, vocab):
@@ -52,13 +82,24 @@ def decoder_shapes(prefix, layers, width, inner, heads, kv_heads, head, vocab):
     return shapes
 
 
-def text(folder):
-    config = dict(architectures=["Qwen2ForCausalLM"], model_type="qwen2", hidden_size=896, intermediate_size=4864,
-                  num_hidden_layers=24, num_attention_heads=14, num_key_value_heads=2, vocab_size=151936, rms_norm_eps=1e-6,
-                  rope_theta=1e6, max_position_embeddings=32768, tie_word_embeddings=True, hidden_act="silu", torch_dtype="bfloat16",
-                  bos_token_id=151643, eos_token_id=151645, use_sliding_window=False, sliding_window=32768, max_window_layers=24,
+def qwen2(folder, layers, width, inner, heads, kv_heads, head, vocab, tied):
+    config = dict(architectures=["Qwen2ForCausalLM"], model_type="qwen2", hidden_size=width, intermediate_size=inner,
+                  num_hidden_layers=layers, num_attention_heads=heads, num_key_value_heads=kv_heads, vocab_size=vocab, rms_norm_eps=1e-6,
+                  rope_theta=1e6, max_position_embeddings=32768, tie_word_embeddings=tied, hidden_act="silu", torch_dtype="bfloat16",
+                  bos_token_id=151643, eos_token_id=151645, use_sliding_window=False, sliding_window=32768, max_window_layers=layers,
                   attention_dropout=0.0, initializer_range=0.02, use_cache=True)
-    write(folder, config, decoder_shapes("model.", 24, 896, 4864, 14, 2, 64, 151936))
+    shapes = decoder_shapes("model.", layers, width, inner, heads, kv_heads, head, vocab)
+    if not tied:
+        shapes["lm_head.weight"] = [vocab, width]
+    write(folder, config, shapes)
+
+
+def text(folder):
+    qwen2(folder, 24, 896, 4864, 14, 2, 64, 151936, tied=True)
+
+
+def text_7b(folder):
+    qwen2(folder, 28, 3584, 18944, 28, 4, 128, 152064, tied=False)
 
 
 def tower(folder):
@@ -123,4 +164,4 @@ def audio(folder):
 
 
 if __name__ == "__main__":
-    {"text": text, "tower": tower, "audio": audio}[sys.argv[1]](sys.argv[2])
+    {"text": text, "text-7b": text_7b, "tower": tower, "audio": audio}[sys.argv[1]](sys.argv[2])
