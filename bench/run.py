@@ -7,6 +7,7 @@ that could not run at all always makes it 1.
 """
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,8 @@ from figures import cells, record, slope, table  # noqa: E402
 
 SSI = "onnxruntime symbolic_shape_infer"
 BARS = {"times faster than symbolic_shape_infer": (">=", 50), "engine, us per node": ("<=", 20),
-        "growth exponent": ("<=", 1.15), "inspect of large weights, MB": ("<=", 100),
+        "growth exponent": ("<=", 1.15), "proof, growth exponent": ("<=", 1.25),
+        "proof of the cleaned decoder over inspect": ("<=", 20), "inspect of large weights, MB": ("<=", 100),
         "lifting over reading the traces in Python": ("<=", 1),
         "clean, nodes of the decoder": ("<=", 2629), "clean, times faster than the fastest simplifier": (">=", 50),
         "fuse on a tower, seconds": ("<=", 0.5), "optimize, growth exponent": ("<=", 1.15),
@@ -119,6 +121,44 @@ class Bench:
         self.results["engine"] = {"nodes": nodes, "runs": figures}
         self.bar("engine, us per node", figures["infer"]["us_per_node"])
 
+    def proving(self):
+        """What `verify --prove` adds to the runs: chains against themselves, a decoder against what `optimize` makes of it."""
+        program = str(Path(self.options.programs) / "prove_bench")
+
+        def prove(model, reference):
+            env = {**os.environ, "THAW_BENCH_MODEL": str(model), "THAW_BENCH_REFERENCE": str(reference)}
+            made = subprocess.run([program, "--benchmark_format=json", f"--benchmark_min_time={self.options.min_time}"],
+                                  capture_output=True, text=True, check=False, env=env)
+            if made.returncode:
+                raise RuntimeError(f"{program} failed: {made.stderr.strip()[-300:]}")
+            return json.loads(made.stdout)["benchmarks"][0]
+
+        rows, figures = [], {}
+        for nodes in self.options.chain:
+            model = self.folder / f"proven{nodes}.onnx"
+            self.make("chain", nodes, model)
+            rows.append((nodes, prove(model, model)))
+        exponent = slope([(nodes, run["cpu_time"]) for nodes, run in rows])
+        decoder = self.folder / "decoder_to_prove.onnx"
+        nodes = int(self.make("decoder", self.options.layers, decoder))
+        inspect = measure.best_of(self.options.repeats, self.inspect(decoder))
+        for name, words in {"clean": ["--level", "clean"], "fuse for ONNX Runtime": ["--target", "ort"]}.items():
+            made = self.folder / "optimized.onnx"
+            subprocess.run([self.thaw, "optimize", str(decoder), "-o", str(made), "--no-check", *words], capture_output=True, check=True)
+            figures[name] = prove(made, decoder)
+        print("\nProofs: processor time, and for `inspect` what a user waits for")
+        table(["", "ms", "us per node", "times `inspect`", "outputs proven"],
+              [[f"chain of {n:,} nodes, with itself", f"{run['cpu_time']:.1f}", f"{run['us_per_node']:.1f}", "-", f"{run['proven']:.0f}"]
+               for n, run in rows] +
+              [[f"decoder of {nodes:,} nodes, {name}", f"{run['cpu_time']:.1f}", f"{run['us_per_node']:.1f}",
+                f"{run['real_time'] / inspect.seconds / 1e3:.1f}", f"{run['proven']:.0f}"] for name, run in figures.items()])
+        print(f"  it grows as nodes^{exponent:.2f}")
+        self.results["proving"] = {"exponent": exponent, "inspect_seconds": inspect.seconds,
+                                   "runs": {str(n): run["cpu_time"] for n, run in rows} |
+                                           {name: run["cpu_time"] for name, run in figures.items()}}
+        self.bar("proof, growth exponent", exponent)
+        self.bar("proof of the cleaned decoder over inspect", figures["clean"]["real_time"] / inspect.seconds / 1e3)
+
     def weights(self):
         """`inspect` of a model whose external weights are large."""
         folder = self.folder / "external"
@@ -174,7 +214,7 @@ def parse():
     parser.add_argument("--thaw", default="build/thaw")
     parser.add_argument("--programs", default="build-bench/bench", help="where the Google Benchmark programs are")
     parser.add_argument("--json", help="where the figures go (default: bench.json beside the programs)")
-    parser.add_argument("--only", nargs="+", default=["processes", "growth", "engine", "weights", "lifting", "optimizing", "converting"])
+    parser.add_argument("--only", nargs="+", default=["processes", "growth", "engine", "proving", "weights", "lifting", "optimizing", "converting"])
     parser.add_argument("--check", action="store_true", help="exit 1 where a bar is missed")
     parser.add_argument("--layers", type=int, default=36)
     parser.add_argument("--blocks", type=int, default=32)

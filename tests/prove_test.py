@@ -290,6 +290,18 @@ APART = {
     "expanded and not": ([node("ReduceMax", "x", "y", axes=[1])], [node("ReduceMax", "x", "a", axes=[1]), node("Expand", "a four", "y")]),
     "a one in front": ([node("Relu", "x", "y")], [node("Relu", "x", "a"), node("Unsqueeze", "a zero", "y")]),
 }
+APART |= {
+    "one part of a Concat": ([node("Concat", "x x", "a", axis=1), node("Mul", "a eight", "y")], [node("Mul", "x rows", "a"), node("Concat", "a a", "y", axis=1)]),
+    "positions out of order": ([node("Gather", "x order", "y", axis=1)], [node("Identity", "x", "y")]),
+    "repeated before and after": ([node("Unsqueeze", "x middle", "a"), node("Expand", "a whole", "b"), node("Reshape", "b eights", "y")],
+                                  [node("Unsqueeze", "x last2", "a"), node("Expand", "a each", "b"), node("Reshape", "b eights", "y")]),
+}
+EQUAL |= {
+    "parts of a Concat": ([node("Concat", "x x", "a", axis=1), node("Sin", "a", "y")], [node("Sin", "x", "a"), node("Concat", "a a", "y", axis=1)]),
+    "positions in order": ([node("Gather", "x inorder", "a", axis=1), node("Reshape", "a back", "y")], [node("Identity", "x", "y")]),
+}
+C += [("eight", np.tile(ROWS, (2, 1)) * np.arange(1, 9, dtype=np.float32)[:, None]), ("order", i(0, 1, 3, 2)), ("inorder", i(0, 1, 2, 3).reshape(2, 2)),
+      ("last2", i(2)), ("whole", i(1, 2, 1, 1)), ("each", i(1, 1, 2, 1)), ("eights", i(-1, 8, 6))]
 C += [("eps1", f(0.1)), ("square", np.random.default_rng(4).standard_normal((6, 6)).astype(np.float32)), ("four", i(1, 4, 1))]
 
 
@@ -353,6 +365,22 @@ def test_a_batch_norm_that_went_into_a_convolution(thaw, save):
     beyond = model([node("Conv", "x w b", "y")], image, Y, [("w", whole[0][1] * np.float32(1.0001)), whole[1]])
     (one,) = proofs(thaw, save(beyond, "beyond"), path)
     assert one["verdict"] != "proven" and one["place"]
+
+
+def test_a_scale_that_went_into_a_weight(thaw, save):
+    """Of all channels, behind a product and before one, in a sum."""
+    rng = np.random.default_rng(12)
+    kernel, square = rng.standard_normal((4, 3, 3, 3)).astype(np.float32), rng.standard_normal((6, 6)).astype(np.float32)
+    scale, bias = np.float32(0.37), rng.standard_normal(4).astype(np.float32)
+    image = [("x", FLOAT, ("n", 3, "h", "w"))]
+    apart = model([node("Conv", "x w b", "c"), node("Mul", "c s", "y")], image, Y, [("w", kernel), ("b", bias), ("s", scale)])
+    for factor, wanted in ((scale, "proven"), (scale * np.float32(1.0001), "open")):
+        folded = model([node("Conv", "x w b", "y")], image, Y, [("w", kernel * factor), ("b", bias * scale)])
+        assert verdicts(proofs(thaw, save(folded, "folded"), save(apart, "apart"))) == {"y": wanted}
+    scores = [node("MatMul", "x w", "q"), node("Add", "q b", "p"), node("Transpose", "x", "k", perm=[0, 2, 1])]
+    apart = model([*scores, node("MatMul", "p k", "m"), node("Mul", "m s", "y")], X, Y, [("w", square), ("b", bias[:1]), ("s", scale)])
+    folded = model([*scores, node("MatMul", "p k", "y")], X, Y, [("w", square * scale), ("b", bias[:1] * scale)])
+    assert verdicts(proofs(thaw, save(folded, "folded"), save(apart, "apart"))) == {"y": "proven"}
 
 
 def test_a_function_is_its_body(thaw, save):

@@ -1,8 +1,11 @@
 // Terms that are written in one way wherever they come from: element by element, reductions, products of matrices.
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
+#include "thaw/dim/expr/scope.h"
 #include "thaw/prove/laws.h"
 
 namespace thaw::proving {
@@ -107,7 +110,8 @@ std::optional<TermId> Algebra::elementwise(std::vector<TermId> operands, const W
     if (is_known(terms[id].shape)) inner = broadcast_shapes(*inner, *terms[id].shape);
     if (!is_known(terms[id].shape) || !inner) return std::nullopt;
   }
-  TermId made = write(operands);
+  const auto by_parts = elementwise_by_parts(operands, write);
+  TermId made = by_parts ? *by_parts : write(operands);
   for (size_t i = undone.size(); i-- > 0;) {
     if (undone[i].is_transpose) {
       Shape shape = *inner;
@@ -120,6 +124,67 @@ std::optional<TermId> Algebra::elementwise(std::vector<TermId> operands, const W
     }
   }
   return views.conform(made, *result);
+}
+
+// A cut of a sum or a product is that of what is added or multiplied.
+TermId Algebra::part(TermId x, const Cut& cut, int depth) {
+  constexpr int kDeepest = 4;
+  const Term of = terms[x];
+  Shape shape = *of.shape;
+  const bool is_sum = of.kind == Term::Kind::kSum;
+  const bool may_go_inside = (is_sum || of.kind == Term::Kind::kProduct) && depth < kDeepest &&
+                             std::ranges::all_of(of.arguments, [&](TermId id) { return is_known(terms[id].shape); });
+  if (!may_go_inside) return views.slice(x, std::span(&cut, 1));
+  std::vector<Scaled> addends;
+  std::vector<Power> factors;
+  for (size_t i = 0; i < of.arguments.size(); ++i) {
+    TermId one = of.arguments[i];
+    const Shape& own = *terms[one].shape;
+    Cut inner = cut;
+    inner.axis = cut.axis - static_cast<int64_t>(shape.size() - own.size());
+    if (inner.axis >= 0 && !is_one(own[static_cast<size_t>(inner.axis)])) one = part(one, inner, depth + 1);
+    addends.push_back({of.numbers[i], one});
+    factors.push_back({one, of.numbers[i]});
+  }
+  shape[static_cast<size_t>(cut.axis)] = cut.length;
+  return views.conform(is_sum ? arithmetic.sum(addends, of.dtype) : arithmetic.product(factors, of.dtype), shape);
+}
+
+// What is done to each element is done to each part of a Concat. A number beside it stays: it goes out of products and sums.
+std::optional<TermId> Algebra::elementwise_by_parts(const std::vector<TermId>& operands, const Write& write) {
+  const auto whole = std::ranges::find_if(operands, [&](TermId id) { return views.parts(id).has_value(); });
+  if (whole == operands.end()) return std::nullopt;
+  const Parts parts = *views.parts(*whole);
+  const auto from_end = static_cast<int64_t>(terms[*whole].shape->size()) - parts.axis;
+  const dim::Dim size = (*terms[*whole].shape)[static_cast<size_t>(parts.axis)];
+  size_t rank = 0;
+  bool is_beside_numbers = operands.size() > 1;
+  for (auto at = operands.begin(); at != operands.end(); ++at) {
+    const Shape& shape = *terms[*at].shape;
+    rank = std::max(rank, shape.size());
+    is_beside_numbers = is_beside_numbers && (at == whole || is_single(shape));
+    const auto axis = static_cast<int64_t>(shape.size()) - from_end;
+    if (axis >= 0 && !is_one(shape[static_cast<size_t>(axis)]) && !dim::same(shape[static_cast<size_t>(axis)], size))
+      return std::nullopt;
+  }
+  if (is_beside_numbers) return std::nullopt;
+  std::vector<TermId> made;
+  dim::Dim begin = 0;
+  for (const dim::Dim length : parts.lengths) {
+    std::vector<TermId> cut = operands;
+    for (TermId& id : cut) {
+      const Shape& shape = *terms[id].shape;
+      const auto axis = static_cast<int64_t>(shape.size()) - from_end;
+      if (axis < 0 || is_one(shape[static_cast<size_t>(axis)])) continue;
+      id = part(id, {axis, begin, length, 1});
+    }
+    const auto part = elementwise(std::move(cut), write);
+    if (!part || !is_known(terms[*part].shape) || terms[*part].shape->size() != rank) return std::nullopt;
+    made.push_back(*part);
+    begin = begin + length;
+    if (begin.is_unknown()) return std::nullopt;
+  }
+  return views.concat(made, static_cast<int64_t>(rank) - from_end);
 }
 
 TermId Algebra::extremum(std::string_view op, std::span<const TermId> operands) {
@@ -148,6 +213,46 @@ TermId Algebra::extremum(std::string_view op, std::span<const TermId> operands) 
   for (const TermId id : flat)
     shape = shape && terms[id].shape ? broadcast_shapes(*shape, *terms[id].shape) : std::nullopt;
   return terms.apply(std::string(op), flat, type, shape);
+}
+
+// The cut that positions are which follow each other; nullopt where they do not.
+std::optional<Cut> Algebra::run_of(TermId indices, int64_t axis, dim::Dim size) const {
+  if (const auto at = integers_of(terms, indices)) {
+    const bool is_run =
+        !at->empty() && std::ranges::adjacent_find(*at, [](int64_t a, int64_t b) { return b != a + 1; }) == at->end();
+    if (!is_run || (at->front() < 0 && at->back() >= 0)) return std::nullopt;
+    return Cut{axis, at->front() < 0 ? size + dim::Dim(at->front()) : dim::Dim(at->front()),
+               dim::Dim(static_cast<int64_t>(at->size())), 1};
+  }
+  while (terms[indices].is("Reshape")) indices = terms[indices].arguments[0];
+  const Term& range = terms[indices];
+  if (range.op != "node Range" || range.arguments.size() != 3) return std::nullopt;
+  std::array<dim::Dim, 3> said;  // start, limit, delta
+  for (size_t i = 0; i < 3; ++i) {
+    const Term& one = terms[range.arguments[i]];
+    if (one.kind != Term::Kind::kSizes || one.dims.size() != 1) return std::nullopt;
+    said[i] = one.dims[0];
+  }
+  const auto least = dim::range_of(said[1]).lower;
+  if (!said[0].is_constant(0) || !said[2].is_constant(1) || !least || *least < 0) return std::nullopt;
+  return Cut{axis, dim::Dim(0), said[1], 1};
+}
+
+std::optional<TermId> Algebra::gather(TermId x, TermId indices, int64_t axis) {
+  if (!is_known(terms[indices].shape)) return std::nullopt;
+  const Shape from = *terms[x].shape, positions = *terms[indices].shape;
+  Shape shape(from.begin(), from.begin() + axis);
+  shape.insert(shape.end(), positions.begin(), positions.end());
+  shape.insert(shape.end(), from.begin() + axis + 1, from.end());
+  if (const auto cut = run_of(indices, axis, from[static_cast<size_t>(axis)]); cut && cut->begin.is_known())
+    return views.reshape(views.slice(x, std::span(&*cut, 1)), shape);
+  Term term;
+  term.op = "Gather";
+  term.ints = {axis};
+  term.arguments = {x, indices};
+  term.dtype = terms[x].dtype;
+  term.shape = shape;
+  return terms.add(std::move(term));
 }
 
 TermId Algebra::reduce(std::string_view op, TermId x, std::span<const int64_t> axes) {
@@ -216,8 +321,42 @@ std::optional<TermId> Algebra::by_channel(TermId row, size_t rank) {
   return views.reshape(row, shape);
 }
 
+std::optional<TermId> Algebra::evaluated(std::string_view op, TermId x) {
+  struct Function {
+    std::string_view op;
+    double (*value)(double), (*slope)(double);
+  };
+  static constexpr Function kFunctions[] = {
+      {"Cos", [](double v) { return std::cos(v); }, [](double v) { return std::sin(v); }},
+      {"Sin", [](double v) { return std::sin(v); }, [](double v) { return std::cos(v); }},
+      {"Exp", [](double v) { return std::exp(v); }, [](double v) { return std::exp(v); }},
+      {"Log", [](double v) { return std::log(v); }, [](double v) { return 1 / v; }},
+      {"Tanh", [](double v) { return std::tanh(v); }, [](double) { return 1.0; }},
+      {"Erf", [](double v) { return std::erf(v); }, [](double) { return 2 / std::sqrt(M_PI); }},
+      {"Sigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }, [](double) { return 0.25; }}};
+  constexpr int kRoundings = 4;         // of a function in floating-point
+  constexpr double kMostLost = 0x1p-9;  // of what a rounding of the operand changes
+  const auto function = std::ranges::find(kFunctions, op, &Function::op);
+  auto numbers = function == std::end(kFunctions) ? std::nullopt : constants.numbers(x);
+  if (!numbers) return std::nullopt;
+  // What rounds the operand moves the result by its slope.
+  std::vector<double> magnitude;
+  for (size_t i = 0; i < numbers->values.size(); ++i) {
+    double& value = numbers->values[i];
+    const double moved =
+        std::fabs(function->slope(value)) * (numbers->magnitude.empty() ? std::fabs(value) : numbers->magnitude[i]);
+    value = function->value(value);
+    magnitude.push_back(std::fabs(value) + moved);
+    if (!std::isfinite(value) || !(moved * rounding_of(terms[x].dtype) <= kMostLost)) return std::nullopt;
+  }
+  numbers->magnitude = std::move(magnitude);
+  numbers->roundings += kRoundings;
+  return constants.computed(terms[x].dtype, std::move(*numbers));
+}
+
 TermId Algebra::of_each(const std::string& op, TermId x) {
   const auto write = [&](const std::vector<TermId>& o) {
+    if (const auto numbers = evaluated(op, o[0])) return *numbers;
     return terms.apply("node " + op, {o[0]}, terms[o[0]].dtype, terms[o[0]].shape, settings_of_plain(op));
   };
   return elementwise({x}, write).value_or(write({x}));
@@ -231,7 +370,7 @@ Scaled Algebra::without_factor(TermId x) {
     outer.push_back(bare);
     bare = terms[bare].arguments[0];
   }
-  const Scaled parts = arithmetic.factored(bare);
+  const Scaled parts = constants.is_constant(bare) ? arithmetic.weight(bare) : arithmetic.factored(bare);
   const auto &inner = terms[parts.term].shape, &whole = terms[bare].shape;
   if (parts.factor == 1 || !is_known(inner) || !is_known(whole) || !is_same(*inner, *whole)) return {1, x};
   TermId made = parts.term;

@@ -58,9 +58,9 @@ class Sizes {
     throw Error(
         ErrorCode::kInvalidArgument,
         {.what = fmt::format("the models have no size in common: {} is {} in one and {} in the other", where, a, b),
-         .where = "verify --prove",
+         .where = "the inputs",
          .expected = "models that can be run on the same inputs",
-         .next = "compare models of the same input sizes"});
+         .next = "compare models of the same input sizes, or without --prove"});
   }
 
   std::map<std::string, int> nodes_;
@@ -167,6 +167,8 @@ Aligned align(const ir::Model& first, const ir::Model& second) {
   Aligned aligned;
   aligned.models = {ir::clone(first), ir::clone(second)};
   for (const auto& model : aligned.models) {
+    ir::begin_own_run(*model);
+    model->graph->defaults_vary = false;  // initializers that are inputs too are constants
     expand_calls(*model);
     require_plain_flags(*model->graph);
     for (const auto& function : model->functions) require_plain_flags(*function->body);
@@ -181,7 +183,7 @@ Aligned align(const ir::Model& first, const ir::Model& second) {
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = fmt::format("input '{}' has {} axes in one model and {} in the other", value->name(),
                                      value->type.shape->size(), same->type.shape->size()),
-                 .where = "verify --prove",
+                 .where = "the inputs",
                  .expected = "models that can be run on the same inputs",
                  .next = "compare the models without --prove"});
   }

@@ -192,6 +192,21 @@ void Arithmetic::append(Term& term, TermId argument, double number) const {
   term.shape = term.shape && shape ? broadcast_shapes(*term.shape, *shape) : std::nullopt;
 }
 
+// A number times a product with a constant tensor: it goes into the tensor, as in product().
+Scaled Arithmetic::folded(Scaled addend, DataType type) {
+  const Term term = terms_[addend.term];
+  if (addend.factor == 1 || addend.factor == 0 || term.kind != Term::Kind::kProduct) return addend;
+  std::vector<Power> factors;
+  bool has_constant = false;
+  for (size_t i = 0; i < term.arguments.size(); ++i) {
+    factors.push_back({term.arguments[i], term.numbers[i]});
+    has_constant = has_constant || (constants_.is_constant(term.arguments[i]) && term.numbers[i] == 1);
+  }
+  if (!has_constant) return addend;
+  const TermId made = product(factors, type, addend.factor);
+  return terms_[made].kind == Term::Kind::kProduct ? Scaled{1, made} : addend;
+}
+
 TermId Arithmetic::sum(const std::vector<Scaled>& addends, DataType type) {
   std::vector<Scaled> flat;
   for (const Scaled& one : addends) {
@@ -207,6 +222,7 @@ TermId Arithmetic::sum(const std::vector<Scaled>& addends, DataType type) {
       flat.push_back({one.factor, bare});
     }
   }
+  for (Scaled& one : flat) one = folded(one, type);
   std::ranges::stable_sort(flat, {}, &Scaled::term);
   std::vector<Scaled> merged, constants;
   for (const Scaled& one : flat) {
@@ -226,6 +242,7 @@ TermId Arithmetic::sum(const std::vector<Scaled>& addends, DataType type) {
       constants = {split(made)};
     }
   }
+  for (Scaled& one : merged) one = folded(one, type);
   merged.insert(merged.end(), constants.begin(), constants.end());
   if (merged.empty()) merged.push_back({0, constants_.one(type)});
   std::ranges::stable_sort(merged, {}, &Scaled::term);
@@ -275,8 +292,27 @@ void Arithmetic::add_factor(Power factor, double& number, std::vector<Power>& fa
   factors.push_back({bare, exponent});
 }
 
+Scaled Arithmetic::weight(TermId x) {
+  if (weights_ == Weights::kAsRead || !constants_.is_constant(x)) return {1, x};
+  auto numbers = constants_.numbers(x);
+  if (!numbers || numbers->values.empty()) return {1, x};
+  double largest = 0;
+  for (const double value : numbers->values) largest = std::max(largest, std::fabs(value));
+  const auto at = std::ranges::find_if(numbers->values, [&](double value) { return std::fabs(value) >= largest / 2; }) -
+                  numbers->values.begin();
+  const double factor = numbers->values[static_cast<size_t>(at)];
+  // Where more was added up than is left, its rounding is no number's.
+  if (factor == 0 || factor == 1 || magnitude_at(*numbers, static_cast<size_t>(at)) > 4 * std::fabs(factor))
+    return {1, x};
+  for (double& value : numbers->values) value /= factor;
+  for (double& value : numbers->magnitude) value /= std::fabs(factor);
+  if (!std::ranges::all_of(numbers->values, [](double value) { return std::isfinite(value); })) return {1, x};
+  numbers->roundings = 5 * numbers->roundings + 1;  // its own, and those of what it is divided by, which may be a sum
+  return {factor, constants_.computed(terms_[x].dtype, std::move(*numbers))};
+}
+
 // A convolution or a product with a constant weight, of which each channel is multiplied by a number: the weight is.
-std::optional<TermId> Arithmetic::with_scaled_weight(TermId of, TermId scale, DataType type) {
+std::optional<Scaled> Arithmetic::with_scaled_weight(TermId of, TermId scale, DataType type) {
   Term term = terms_[of];
   if ((!term.is("Conv") && !term.is("MatMul")) || !constants_.is_constant(term.arguments[1])) return std::nullopt;
   const auto dims = constant_dims(terms_[scale].shape), weight = constant_dims(terms_[term.arguments[1]].shape);
@@ -293,8 +329,9 @@ std::optional<TermId> Arithmetic::with_scaled_weight(TermId of, TermId scale, Da
   const std::array both{Power{term.arguments[1], 1}, Power{by_row, 1}};
   auto numbers = combined(both, 1);
   if (!numbers || numbers->dims != *weight) return std::nullopt;
-  term.arguments[1] = constants_.computed(type, std::move(*numbers));
-  return terms_.add(std::move(term));
+  const Scaled parts = this->weight(constants_.computed(type, std::move(*numbers)));
+  term.arguments[1] = parts.term;
+  return Scaled{parts.factor, terms_.add(std::move(term))};
 }
 
 TermId Arithmetic::product(const std::vector<Power>& given, DataType type, double number) {
@@ -336,7 +373,7 @@ TermId Arithmetic::product(const std::vector<Power>& given, DataType type, doubl
   }
   if (tensor && factors.size() == 1 && factors[0].exponent == 1)
     if (const auto weighted = with_scaled_weight(factors[0].term, *tensor, type))
-      return scaled({number, *weighted}, type);
+      return scaled({number * weighted->factor, weighted->term}, type);
   // Each addend of a sum is multiplied.
   if (tensor && factors.size() == 1 && factors[0].exponent == 1) {
     const Term sum_of = terms_[factors[0].term];

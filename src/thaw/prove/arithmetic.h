@@ -28,9 +28,16 @@ struct Power {
   double exponent = 1;
 };
 
+// What is done with the constant weight of a convolution or product, which is linear in it.
+enum class Weights : uint8_t {
+  kAsRead,
+  kScaled,  // divided by its first large element, which then is a factor: a scale that went into it is told apart. Reads all weights
+};
+
 class Arithmetic {
  public:
-  Arithmetic(Terms& terms, Constants& constants, Views& views) : terms_(terms), constants_(constants), views_(views) {}
+  Arithmetic(Terms& terms, Constants& constants, Views& views, Weights weights)
+      : terms_(terms), constants_(constants), views_(views), weights_(weights) {}
 
   // Operands broadcast; their shapes are known. The result has the shape that they broadcast to without the ones in front:
   // Views::conform gives it another.
@@ -50,6 +57,8 @@ class Arithmetic {
   Scaled split(TermId x) const;
   // The same of a sum of several: the number in front of the first that is no constant.
   Scaled factored(TermId x);
+  // A constant weight as a number and what is left, as Weights says; of all else the number is 1.
+  Scaled weight(TermId x);
   // The number that all elements of a term are; nullopt where it is none.
   std::optional<double> number_of(TermId x) const;
 
@@ -58,15 +67,17 @@ class Arithmetic {
   void append(Term& term, TermId argument, double number) const;
   bool is_one(TermId x) const { return terms_[x].is("One"); }
   std::optional<size_t> lead_of(const Term& sum) const;
+  Scaled folded(Scaled addend, ir::DataType type);
   std::optional<Numbers> combined(std::span<const Power> factors, double factor) const;
   std::optional<Numbers> added(std::span<const Scaled> addends) const;
-  std::optional<TermId> with_scaled_weight(TermId of, TermId scale, ir::DataType type);
+  std::optional<Scaled> with_scaled_weight(TermId of, TermId scale, ir::DataType type);
   TermId constant(Numbers numbers, ir::DataType type);
   void add_factor(Power factor, double& number, std::vector<Power>& factors, ir::DataType type);
 
   Terms& terms_;
   Constants& constants_;
   Views& views_;
+  const Weights weights_;
 };
 
 }  // namespace thaw::proving

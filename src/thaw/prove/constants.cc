@@ -1,8 +1,10 @@
 #include "thaw/prove/constants.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -19,6 +21,11 @@ namespace {
 
 constexpr int kScalarRoundings = 4;      // that a number may differ by where it was computed
 constexpr size_t kMostCandidates = 256;  // of constants of one shape that are compared
+constexpr size_t kLarge = 1 << 16;       // bytes: of fewer, all are read
+
+int64_t product_of_dims(const std::vector<int64_t>& dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+}
 
 std::string bucket_of(DataType type, const std::vector<int64_t>& dims) {
   std::string key;
@@ -77,6 +84,33 @@ void Constants::note_rounded(double steps) {
   most_steps_ = std::max(most_steps_, steps);
 }
 
+void Constants::look_at(const ir::Graph& graph, size_t model) {
+  const auto look = [&](const Tensor& tensor) {
+    const auto bytes = tensor.bytes();
+    if (bytes.size() < kLarge) return;
+    Place& place = large_[bytes.size()];
+    if (!place.bytes) place = {bytes.data(), tensor.data_type, tensor.dims, {}, true};
+    if (place.bytes != bytes.data() || place.type != tensor.data_type || place.dims != tensor.dims)
+      place.is_only = false;
+    place.is_in[model] = true;
+  };
+  for (const ir::Value* value : graph.initializers())
+    if (value->initializer()->data_type != DataType::kString) look(*value->initializer());
+  for (const ir::Node* node : graph.nodes()) {
+    if (const Tensor* tensor = node->constant(); tensor && tensor->data_type != DataType::kString) look(*tensor);
+    for (const ir::Graph* inner : node->subgraphs()) look_at(*inner, model);
+  }
+}
+
+bool Constants::is_held_once(const Tensor& tensor) const {
+  const auto bytes = tensor.bytes();
+  if (bytes.size() < kLarge) return false;
+  const auto found = large_.find(bytes.size());
+  return found != large_.end() && found->second.is_only && found->second.is_in[0] && found->second.is_in[1] &&
+         found->second.bytes == bytes.data() && found->second.type == tensor.data_type &&
+         found->second.dims == tensor.dims;
+}
+
 TermId Constants::one(DataType type) { return terms_.apply("One", {}, type, ops::Shape{}); }
 
 double Constants::number(double value, DataType type, bool is_read) {
@@ -120,7 +154,7 @@ TermId Constants::read(const Tensor& tensor) {
     for (const std::string& text : tensor.to_strings()) append_text(term.settings, text);
     return terms_.add(std::move(term));
   }
-  if (is_real(tensor.data_type)) {
+  if (is_real(tensor.data_type) && !is_held_once(tensor)) {
     if (const auto value = uniform_number(tensor)) {
       Term sum;
       sum.kind = Term::Kind::kSum;
@@ -149,14 +183,19 @@ TermId Constants::exact(Tensor tensor) {
   term.ints = tensor.dims;
   term.shape = ops::Shape(tensor.dims.begin(), tensor.dims.end());
   const auto bytes = tensor.bytes();
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  append_raw(term.settings, hash.high64);
-  append_raw(term.settings, hash.low64);
+  const bool is_held_here = is_held_once(tensor);
+  if (is_held_here) {
+    append_raw(term.settings, std::bit_cast<uintptr_t>(bytes.data()));
+  } else {
+    const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+    append_raw(term.settings, hash.high64);
+    append_raw(term.settings, hash.low64);
+  }
   append_raw(term.settings, bytes.size());
   const DataType type = tensor.data_type;
   const std::vector<int64_t> dims = tensor.dims;
   Held& held = held_[bucket_of(type, dims)];
-  if (is_real(type) && !held.computed.empty() && !terms_.find(term)) {
+  if (is_real(type) && !is_held_here && !held.computed.empty() && !terms_.find(term)) {
     const Numbers wanted{dims, doubles_of(tensor), {}, 0};
     if (const auto near = nearest(bucket_of(type, dims), type, wanted, true)) return *near;
   }
@@ -239,12 +278,60 @@ TermId Constants::computed(DataType type, Numbers numbers) {
 std::optional<Numbers> Constants::numbers(TermId id) const {
   const Term& term = terms_[id];
   if (term.kind != Term::Kind::kConstant || !is_real(term.dtype)) return std::nullopt;
+  left_ -= product_of_dims(term.ints);
+  if (left_ < 0) return std::nullopt;
   if (term.computed)
     return Numbers{term.ints, term.computed->values, term.computed->magnitude, term.computed->roundings};
   if (!term.tensor || term.tensor->num_elements() > kMostElements) return std::nullopt;
   Numbers numbers{term.ints, doubles_of(*term.tensor), {}, 0};
   if (!std::ranges::all_of(numbers.values, [](double v) { return std::isfinite(v); })) return std::nullopt;
   return numbers;
+}
+
+std::optional<TermId> Constants::joined(std::span<const TermId> parts, size_t axis) {
+  if (!is_constant(parts[0])) return std::nullopt;
+  std::vector<int64_t> dims = terms_[parts[0]].ints;
+  dims[axis] = 0;
+  int64_t count = 0;
+  for (const TermId part : parts) {
+    const Term& term = terms_[part];
+    if (term.kind != Term::Kind::kConstant || !is_real(term.dtype)) return std::nullopt;
+    dims[axis] += term.ints[axis];
+    count += product_of_dims(term.ints);
+    if (count > kMostElements) return std::nullopt;
+  }
+  const DataType type = terms_[parts[0]].dtype;
+  const bool is_read = std::ranges::all_of(parts, [&](TermId part) { return terms_[part].tensor != nullptr; });
+  const size_t width = static_cast<size_t>(ir::bits_of(type)) / 8;
+  std::vector<Numbers> numbers;
+  for (const TermId part : parts) {
+    auto one = is_read ? std::optional(Numbers{terms_[part].ints, {}, {}, 0}) : this->numbers(part);
+    if (!one) return std::nullopt;
+    numbers.push_back(std::move(*one));
+  }
+  if (count == 0) return std::nullopt;
+  const auto outer =
+      std::accumulate(dims.begin(), dims.begin() + static_cast<ptrdiff_t>(axis), int64_t{1}, std::multiplies<>());
+  Numbers made{dims, {}, {}, 0};
+  std::vector<std::byte> bytes;
+  for (int64_t row = 0; row < outer; ++row)
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto each = static_cast<size_t>(product_of_dims(numbers[i].dims) / outer);
+      const size_t first = static_cast<size_t>(row) * each;
+      if (is_read) {
+        const auto from = terms_[parts[i]].tensor->bytes().subspan(first * width, each * width);
+        bytes.insert(bytes.end(), from.begin(), from.end());
+        continue;
+      }
+      made.roundings = std::max(made.roundings, numbers[i].roundings);
+      for (size_t k = first; k < first + each; ++k) {
+        made.values.push_back(numbers[i].values[k]);
+        made.magnitude.push_back(numbers[i].magnitude.empty() ? std::fabs(numbers[i].values[k])
+                                                              : numbers[i].magnitude[k]);
+      }
+    }
+  if (is_read) return read(Tensor::from_bytes({}, type, std::move(dims), std::move(bytes)));
+  return computed(type, std::move(made));
 }
 
 std::optional<TermId> Constants::moved(TermId id, std::vector<int64_t> dims,

@@ -5,6 +5,8 @@
 // added up. Two numbers that were read are the same where their bytes are.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -30,6 +32,9 @@ class Constants {
  public:
   explicit Constants(Terms& terms) : terms_(terms) {}
 
+  // Says which large tensors the two models hold, before any is read. One that both hold at one place, while neither holds another of
+  // as many bytes, is told apart by that place: its bytes are read where a law needs them alone.
+  void look_at(const ir::Graph& graph, size_t model);
   // A tensor of a model. One whose floats are all the same number is that number, expanded.
   TermId read(const ir::Tensor& tensor);
   // Integers and truth values that are expressions of the sizes; a row-major element for each of `dims`.
@@ -46,6 +51,8 @@ class Constants {
   // Elements of a constant in other places: element i of the result is element source[i]. nullopt where it is no constant.
   std::optional<TermId> moved(TermId id, std::vector<int64_t> dims,
                               const std::function<std::vector<int64_t>()>& source);
+  // Constants put one after the other along an axis of their shapes; nullopt where one is none.
+  std::optional<TermId> joined(std::span<const TermId> parts, size_t axis);
   bool is_constant(TermId id) const { return terms_[id].kind == Term::Kind::kConstant; }
 
   // How many were taken for others that they do not equal, and by how many steps of their type the farthest.
@@ -53,8 +60,10 @@ class Constants {
   double most_steps() const { return most_steps_; }
 
   static constexpr int64_t kMostElements = int64_t{1} << 24;
+  static constexpr int64_t kMostRead = int64_t{1} << 27;  // elements, of all as numbers: beyond, none is
 
  private:
+  bool is_held_once(const ir::Tensor& tensor) const;
   TermId exact(ir::Tensor tensor);
   std::optional<TermId> nearest(const std::string& bucket, ir::DataType type, const Numbers& wanted, bool is_read);
   void note_rounded(double steps);
@@ -65,12 +74,21 @@ class Constants {
   struct Scalars {
     std::set<double> read, computed;
   };
+  struct Place {
+    const std::byte* bytes = nullptr;
+    ir::DataType type = ir::DataType::kUndefined;
+    std::vector<int64_t> dims;
+    std::array<bool, 2> is_in = {};  // which model
+    bool is_only = true;
+  };
 
   Terms& terms_;
   std::map<std::string, Held> held_;  // by type and dims
   std::map<ir::DataType, Scalars> scalars_;
+  std::map<size_t, Place> large_;  // by how many bytes
   size_t rounded_ = 0;
   double most_steps_ = 0;
+  mutable int64_t left_ = kMostRead;
 };
 
 // Half the distance of 1 to the next number of the type.

@@ -76,6 +76,7 @@ class Definitions {
   }
 
   Results attention() { return multi_head_attention(algebra_, read_); }
+  Results rotary() { return rotary_embedding(algebra_, read_); }
 
   Results layer_norm(DataType type) {
     const TermId x = read_.operands[0];
@@ -272,6 +273,7 @@ const std::unordered_map<std::string_view, Definition>& onnx_definitions() {
       {"RMSNormalization", [](Definitions& d, const NodeToRead&) { return d.rms_norm(); }},
       {"SimplifiedLayerNormalization", [](Definitions& d, const NodeToRead&) { return d.rms_norm(); }},
       {"InstanceNormalization", [](Definitions& d, const NodeToRead&) { return d.instance_norm(); }},
+      {"RotaryEmbedding", [](Definitions& d, const NodeToRead&) { return d.rotary(); }},
   };
   return all;
 }
@@ -289,6 +291,7 @@ const std::unordered_map<std::string_view, Definition>& microsoft_definitions() 
       {"FusedConv", [](Definitions& d, const NodeToRead&) { return d.fused_conv(); }},
       {"FusedGemm", [](Definitions& d, const NodeToRead&) { return d.fused_gemm(); }},
       {"MultiHeadAttention", [](Definitions& d, const NodeToRead&) { return d.attention(); }},
+      {"RotaryEmbedding", [](Definitions& d, const NodeToRead&) { return d.rotary(); }},
   };
   return all;
 }

@@ -177,41 +177,12 @@ class Laws {
     return {algebra_.views.concat(parts, *axis)};
   }
 
-  // By one position, or positions that follow each other.
   Results gather() {
     const TermId x = read_.operands[0];
     if (!is_known(terms_[x].shape)) return {};
     const auto axis = position(read_.integer("axis", 0), terms_[x].shape->size());
     if (!axis) return {};
-    const Shape from = *terms_[x].shape;
-    const auto at = integers_of(terms_, read_.operands[1]);
-    const Term& indices = terms_[read_.operands[1]];
-    const bool is_run = at && !at->empty() && indices.shape->size() <= 1 &&
-                        std::ranges::adjacent_find(*at, [](int64_t a, int64_t b) { return b != a + 1; }) == at->end();
-    if (is_run && (at->front() >= 0 || at->back() < 0)) {
-      const Dim size = from[static_cast<size_t>(*axis)];
-      const Cut cut{*axis, at->front() < 0 ? size + Dim(at->front()) : Dim(at->front()),
-                    Dim(static_cast<int64_t>(at->size())), 1};
-      if (cut.begin.is_unknown()) return {};
-      TermId made = algebra_.views.slice(x, std::span(&cut, 1));
-      if (indices.shape->empty()) {
-        Shape shape = *terms_[made].shape;
-        shape.erase(shape.begin() + *axis);
-        made = algebra_.views.reshape(made, shape);
-      }
-      return {made};
-    }
-    if (!is_known(indices.shape)) return {};
-    Shape shape(from.begin(), from.begin() + *axis);
-    shape.insert(shape.end(), indices.shape->begin(), indices.shape->end());
-    shape.insert(shape.end(), from.begin() + *axis + 1, from.end());
-    Term term;
-    term.op = "Gather";
-    term.ints = {*axis};
-    term.arguments = {x, read_.operands[1]};
-    term.dtype = terms_[x].dtype;
-    term.shape = shape;
-    return {terms_.add(std::move(term))};
+    return results_of(algebra_.gather(x, read_.operands[1], *axis));
   }
 
   // By no more than is there.

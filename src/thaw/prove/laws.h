@@ -22,8 +22,8 @@ namespace thaw::proving {
 
 // Terms, and the ways to write them.
 struct Algebra {
-  explicit Algebra(dim::Scope& scope)
-      : terms(scope), constants(terms), views(terms, constants), arithmetic(terms, constants, views) {}
+  explicit Algebra(dim::Scope& scope, Weights weights = Weights::kAsRead)
+      : terms(scope), constants(terms), views(terms, constants), arithmetic(terms, constants, views, weights) {}
 
   Terms terms;
   Constants constants;
@@ -38,6 +38,8 @@ struct Algebra {
   // "ReduceSum", "ReduceMax", …: axes stay, with size 1.
   TermId reduce(std::string_view op, TermId x, std::span<const int64_t> axes);
   TermId mean(TermId x, std::span<const int64_t> axes);
+  // Along an axis of a known shape; positions that follow each other are a cut. nullopt where the shape of the indices is unknown.
+  std::optional<TermId> gather(TermId x, TermId indices, int64_t axis);
   // Of float tensors of rank 2 and more.
   TermId matmul(TermId a, TermId b);
   bool is_matrix(TermId x) const {
@@ -47,10 +49,15 @@ struct Algebra {
   TermId softmax(const std::string& op, TermId x, int64_t axis);
   // A row of numbers as an operand of a tensor of so many axes, along its second one; nullopt where it is none.
   std::optional<TermId> by_channel(TermId row, size_t rank);
+  // A function of one number, "Cos", of a constant: the numbers; nullopt of all else.
+  std::optional<TermId> evaluated(std::string_view op, TermId x);
   // An operator of ai.onnx that has no attributes, as a node of it is read.
   TermId of_each(const std::string& op, TermId x);
 
  private:
+  std::optional<TermId> elementwise_by_parts(const std::vector<TermId>& operands, const Write& write);
+  TermId part(TermId x, const Cut& cut, int depth = 0);
+  std::optional<Cut> run_of(TermId indices, int64_t axis, dim::Dim size) const;
   Scaled without_factor(TermId x);
 };
 
@@ -81,6 +88,8 @@ std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read);
 std::optional<TermId> gemm(Algebra& algebra, const NodeToRead& read);
 // com.microsoft's MultiHeadAttention, in attention.cc; empty where it is not understood.
 std::vector<TermId> multi_head_attention(Algebra& algebra, const NodeToRead& read);
+// RotaryEmbedding of com.microsoft and ai.onnx, in rotary.cc; empty where it is not understood.
+std::vector<TermId> rotary_embedding(Algebra& algebra, const NodeToRead& read);
 
 // What an operator without a law is: everything but its operands, as bytes. nullopt where nobody knows that it gives the
 // same twice, or what it holds cannot be compared.

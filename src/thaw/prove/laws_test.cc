@@ -88,12 +88,11 @@ Arrays drawn(const ir::Model& model, const Sizes& sizes) {
   return feeds;
 }
 
-// Every output of the model is what its term says, at each of the sizes.
-void expect_laws_hold(const Graph& graph, const std::vector<Sizes>& at) {
+void expect_laws_hold(const Graph& graph, const std::vector<Sizes>& at, Weights weights) {
   const auto model = graph.model();
   const Aligned aligned = align(*model, *model);
   dim::Scope scope;
-  Algebra algebra(scope);
+  Algebra algebra(scope, weights);
   ModelReader reader(algebra, *aligned.models[0], 0);
   const std::vector<TermId> terms = reader.read();
   run::SessionOptions plain;
@@ -119,6 +118,11 @@ void expect_laws_hold(const Graph& graph, const std::vector<Sizes>& at) {
         ASSERT_NEAR(made.values[k], values[k], 1e-4 * (1 + std::fabs(values[k]))) << "element " << k;
     }
   }
+}
+
+// Every output of the model is what its term says, at each of the sizes.
+void expect_laws_hold(const Graph& graph, const std::vector<Sizes>& at) {
+  for (const Weights weights : {Weights::kAsRead, Weights::kScaled}) expect_laws_hold(graph, at, weights);
 }
 
 const std::vector<Sizes> kSizes = {
@@ -568,6 +572,132 @@ TEST(Laws, Attention) {
   g.add(fmt::format("com.microsoft.MultiHeadAttention <num_heads = 4> ({0}, {0}, ownvalue)",
                     g.add(fmt::format("Mul(query, {})", g.floats("1", {-0.5})))));
   expect_laws_hold(g, {{{"n", 1}, {"m", 1}, {"k", 1}, {"j", 4}}, {{"n", 3}, {"m", 5}, {"k", 2}, {"j", 5}}});
+}
+
+TEST(Laws, PartsOfAConcatOneByOne) {
+  Graph g("float[n,4,m] x, float[n,2,m] y, float[6,1] column, float[n,6,m] whole, float[m] row");
+  const std::string both = g.add("Concat <axis = 1> (x, y)"), turned = g.add("Concat <axis = -2> (y, x)");
+  std::vector<std::string> all = {both, g.add(transposed(both, {1, 0, 2})),
+                                  g.add(fmt::format("Unsqueeze({}, {})", both, g.ints({1}))),
+                                  g.add(fmt::format("Reshape({}, {})", both, g.ints({0, 2, 3, -1})))};
+  for (const std::string& one : all) {
+    g.add(fmt::format("Sin({})", one));
+    g.add(fmt::format("Mul({}, {})", one, g.floats("1", {2})));
+    g.add(fmt::format("Mul({}, row)", one));
+    g.add(fmt::format("Max({0}, {0})", one));
+  }
+  for (const char* other : {"column", "whole"}) {
+    g.add(fmt::format("Mul({}, {})", both, other));
+    g.add(fmt::format("Sub({}, {})", g.add(fmt::format("Mul({}, {})", both, other)), turned));
+    g.add(fmt::format("Add({}, {})", all[2], other));
+  }
+  g.add(fmt::format("Mul({}, {})", both, turned));
+  g.add(fmt::format("Mul({}, {})", g.add("Concat <axis = -1> (y, y)"), g.add("Concat <axis = 0> (row, row)")));
+  expect_laws_hold(g, {{{"n", 2}, {"m", 4}}, {{"n", 3}, {"m", 2}}});
+}
+
+TEST(Laws, ConcatsOfTransposesAndOfAxesOfSize1) {
+  Graph g("float[n,4,m] x, float[n,2,m] y, float[1,3,n,1] a, float[1,2,n,1] b");
+  for (const auto& order : permutations(3)) {
+    const auto axis = std::ranges::find(order, 1) - order.begin();
+    g.add(
+        fmt::format("Concat <axis = {}> ({}, {})", axis, g.add(transposed("x", order)), g.add(transposed("y", order))));
+    g.add(transposed(g.add("Concat <axis = 1> (y, x)"), order));
+  }
+  for (const auto& order : permutations(4)) {
+    const auto axis = std::ranges::find(order, 1) - order.begin();
+    const std::string both = g.add(
+        fmt::format("Concat <axis = {}> ({}, {})", axis, g.add(transposed("a", order)), g.add(transposed("b", order))));
+    g.add(fmt::format("Slice({}, {}, {}, {})", both, g.ints({3}), g.ints({9}), g.ints({axis})));
+    g.add(fmt::format("Concat <axis = {0}> ({1}, {1})", axis - 4, both));
+  }
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, TransposesOfWhatIsRepeatedOrMerged) {
+  Graph g("float[n,2,m,3] x, float[n,1,m,3] one");
+  for (const std::vector<int64_t>& shape :
+       {std::vector<int64_t>{0, -1, 3}, {0, 2, -1}, {-1, 0, 3}, {0, 2, 1, -1}, {-1, 3}, {0, 1, 2, -1, 3}}) {
+    const std::string merged = g.add(fmt::format("Reshape(x, {})", g.ints(shape)));
+    for (const auto& order : permutations(static_cast<int64_t>(shape.size()))) g.add(transposed(merged, order));
+  }
+  const std::string repeated = g.add(fmt::format("Expand(one, {})", g.ints({1, 4, 1, 1})));
+  const std::string heads = g.add(
+      fmt::format("Expand({}, {})", g.add(fmt::format("Unsqueeze(x, {})", g.ints({2}))), g.ints({1, 1, 3, 1, 1})));
+  const std::string joined = g.add(fmt::format("Reshape({}, {})", heads, g.ints({0, 6, -1, 3})));
+  for (const auto& order : permutations(4)) {
+    g.add(transposed(repeated, order));
+    g.add(transposed(joined, order));
+    g.add(transposed(g.add(fmt::format("Reshape({}, {})", repeated, g.ints({0, 2, 2, -1}))), order));
+  }
+  for (const auto& order : permutations(5)) g.add(transposed(heads, order));
+  expect_laws_hold(g, {{{"n", 2}, {"m", 4}}, {{"n", 1}, {"m", 1}}, {{"n", 3}, {"m", 2}}});
+}
+
+TEST(Laws, ConstantsPutTogether) {
+  Graph g("float[n,6] x");
+  const std::string a = g.floats("2,3", {1, 2, 3, 4, 5, 6}), b = g.floats("2,3", {-1, 0.5, 7, 0, 2, 9});
+  for (const std::string& one : {a, g.add(fmt::format("Mul({}, {})", a, b))})
+    for (const int axis : {0, 1, -1})
+      g.add(fmt::format("Concat <axis = {}> ({}, {}, {})", axis, one, b, g.add(fmt::format("Add({}, {})", b, b))));
+  g.add(fmt::format("Mul(x, {})", g.add(fmt::format("Concat <axis = 1> ({}, {})", a, b))));
+  g.add(fmt::format("Concat <axis = 0> ({}, {})", g.add(fmt::format("ReduceSum({}, {})", a, g.ints({0}))), b));
+  expect_laws_hold(g, {{{"n", 1}}, {{"n", 2}}});
+}
+
+TEST(Laws, FunctionsOfConstants) {
+  Graph g("float[n,6] x");
+  const std::string values = g.floats("6", {0.5, -1.25, 2, 40, 0.01, 3}),
+                    some = g.floats("6", {0.5, 1.25, 2, 4, 0.01, 3});
+  for (const char* op : {"Cos", "Sin", "Tanh", "Erf", "Sigmoid"}) {
+    const std::string made = g.add(fmt::format("{}({})", op, values));
+    g.add(fmt::format("Add(x, {})", made));
+  }
+  for (const char* op : {"Exp", "Log"}) g.add(fmt::format("{}({})", op, some));
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, PositionsThatFollowEachOther) {
+  Graph g("float[n,4,m] x, float[m,2] rows");
+  const auto scalar = [&](const std::string& of) { return g.add(fmt::format("Squeeze({})", of)); };
+  const std::string zero = scalar(g.ints({0})), one = scalar(g.ints({1})),
+                    m = scalar(g.add(fmt::format("Gather({}, {})", g.add("Shape(x)"), g.ints({2}))));
+  for (const std::vector<int64_t>& at : {std::vector<int64_t>{0, 1, 2, 3}, {1, 2}, {-2, -1}, {2, 1}, {-1, 0}, {3}}) {
+    g.add(fmt::format("Gather <axis = 1> (x, {})", g.ints(at)));
+    g.add(fmt::format("Gather <axis = 1> (x, {})",
+                      g.add(fmt::format("Reshape({}, {})", g.ints(at), g.ints({1, -1, 1})))));
+  }
+  const std::string all = g.add(fmt::format("Range({}, {}, {})", zero, m, one));
+  for (const std::string& at : {all, g.add(fmt::format("Reshape({}, {})", all, g.ints({1, -1})))}) {
+    g.add(fmt::format("Gather(rows, {})", at));
+    g.add(fmt::format("Gather <axis = 2> (x, {})", at));
+  }
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, RotaryEmbedding) {
+  const char* inputs =
+      "float[2,3,8] x, float[2,2,3,4] heads, float[5,2] cos, float[5,2] sin, float[5,1] fewcos, float[5,1] fewsin, "
+      "float[2,3,2] owncos, float[2,3,2] ownsin";
+  Graph g(inputs), newer(inputs, 23);
+  const auto positions = [](Graph& of) {
+    return of.add(fmt::format("Reshape({}, {})", of.ints({0, 3, 1, 2, 2, 4}), of.ints({2, 3})));
+  };
+  const std::string at = positions(g), then = positions(newer);
+  for (const int interleaved : {0, 1}) {
+    const std::string op = fmt::format("com.microsoft.RotaryEmbedding <interleaved = {}", interleaved);
+    g.add(fmt::format("{}> (x, {}, cos, sin)", op, at));
+    g.add(fmt::format("{}> (heads, {}, cos, sin)", op, at));
+    for (const int64_t first : {0, 2}) g.add(fmt::format("{}> (x, {}, cos, sin)", op, g.ints({first})));
+    g.add(fmt::format("{}, num_heads = 2, rotary_embedding_dim = 2> (x, {}, fewcos, fewsin)", op, at));
+    const std::string own = fmt::format("RotaryEmbedding <interleaved = {}", interleaved);
+    newer.add(fmt::format("{}, num_heads = 2> (x, cos, sin, {})", own, then));
+    newer.add(fmt::format("{}, num_heads = 2> (x, owncos, ownsin)", own));
+    newer.add(fmt::format("{}> (heads, cos, sin, {})", own, then));
+    newer.add(fmt::format("{}, rotary_embedding_dim = 2> (heads, fewcos, fewsin, {})", own, then));
+  }
+  expect_laws_hold(g, {{}});
+  expect_laws_hold(newer, {{}});
 }
 
 TEST(Laws, WhatChangesNothing) {

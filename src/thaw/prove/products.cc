@@ -75,7 +75,15 @@ std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read) {
   term.dtype = terms[x].dtype;
   term.shape = *shape;
   const auto product = as_product(algebra, term);
-  const TermId made = product ? *product : terms.add(std::move(term));
+  TermId made = kNoTerm;
+  if (product) {
+    made = *product;
+  } else {
+    const Scaled parts = algebra.arithmetic.weight(weight);
+    term.arguments[1] = parts.term;
+    made = terms.add(std::move(term));
+    if (parts.factor != 1) made = algebra.views.conform(algebra.arithmetic.times(parts.factor, made), *shape);
+  }
   if (!read.has(2)) return made;
   const auto bias = algebra.by_channel(read.operands[2], terms[made].shape->size());
   if (!bias) return std::nullopt;

@@ -253,6 +253,8 @@ TermId ModelReader::as_it_is(const NodeToRead& read, int output, const std::opti
                        std::ranges::find(term.arguments, kNoTerm) == term.arguments.end() && !term.arguments.empty();
   if (is_each) {
     const auto made = algebra_.elementwise(term.arguments, [&](const std::vector<TermId>& operands) {
+      if (operands.size() == 1)
+        if (const auto numbers = algebra_.evaluated(read.node.op_type(), operands[0])) return *numbers;
       Term each = term;
       each.arguments = operands;
       if (op->commutes && operands.size() == 2) std::ranges::sort(each.arguments);

@@ -307,6 +307,13 @@ Evaluated Evaluator::evaluate_operator(const Term& term) {
       return reduced(term.op, values);
     });
   }
+  if (term.op == "node Range") {
+    Evaluated made;
+    for (double value = x.values[0]; value < operands[1].values[0]; value += operands[2].values[0])
+      made.values.push_back(value);
+    made.dims = {static_cast<int64_t>(made.values.size())};
+    return made;
+  }
   if (term.is("Softmax") || term.is("LogSoftmax")) return softmax(x, term.ints[0], term.is("LogSoftmax"));
   if (term.is("MatMul")) return matmul(x, operands[1]);
   if (term.is("Conv")) return convolution(term, x, operands[1]);

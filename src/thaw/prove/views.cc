@@ -92,6 +92,56 @@ TermId Views::reshape(TermId x, const Shape& shape) {
   return view("Reshape", x, shape);
 }
 
+namespace {
+
+// The axes of a Reshape's operand that make up each axis of its result; nullopt where an axis is split, or none is made of several.
+// Axes of size 1 are with the next one.
+std::optional<std::vector<std::vector<int64_t>>> merged_axes(const Shape& from, const Shape& to) {
+  std::vector<std::vector<int64_t>> groups(to.size());
+  size_t at = 0;
+  for (size_t k = 0; k < to.size(); ++k) {
+    Dim size = 1;
+    while (groups[k].empty() || !dim::same(size, to[k])) {
+      if (at == from.size()) return std::nullopt;
+      size = size * from[at];
+      if (size.is_unknown()) return std::nullopt;
+      groups[k].push_back(static_cast<int64_t>(at++));
+    }
+  }
+  for (; at < from.size(); ++at) {
+    if (!is_one(from[at]) || groups.empty()) return std::nullopt;
+    groups.back().push_back(static_cast<int64_t>(at));
+  }
+  const bool is_merged = std::ranges::any_of(groups, [&](const std::vector<int64_t>& group) {
+    return std::ranges::count_if(group, [&](int64_t axis) { return !is_one(from[static_cast<size_t>(axis)]); }) > 1;
+  });
+  if (!is_merged) return std::nullopt;
+  return groups;
+}
+
+}  // namespace
+
+// Axes are moved before they are repeated, and before what is repeated is merged.
+std::optional<TermId> Views::transpose_inside(TermId x, std::span<const int64_t> order, const Shape& result) {
+  const Term of = terms_[x];
+  if (!of.is("Expand") && !of.is("Reshape")) return std::nullopt;
+  const TermId inner = of.arguments[0];
+  if (!is_known(terms_[inner].shape) || !is_known(of.shape)) return std::nullopt;
+  if (of.is("Expand")) {
+    Shape shape = *terms_[inner].shape;
+    shape.insert(shape.begin(), order.size() - shape.size(), Dim(1));
+    return expand(transpose(reshape(inner, shape), order), result);
+  }
+  const auto groups = terms_[inner].is("Expand") ? merged_axes(*terms_[inner].shape, *of.shape) : std::nullopt;
+  if (!groups) return std::nullopt;
+  std::vector<int64_t> moved;
+  for (const int64_t axis : order) {
+    const auto& group = (*groups)[static_cast<size_t>(axis)];
+    moved.insert(moved.end(), group.begin(), group.end());
+  }
+  return reshape(transpose(inner, moved), result);
+}
+
 TermId Views::transpose(TermId x, std::span<const int64_t> permutation) {
   const Shape shape = *terms_[x].shape;
   Shape result;
@@ -122,8 +172,10 @@ TermId Views::transpose(TermId x, std::span<const int64_t> permutation) {
     for (const int64_t axis : order) composed.push_back(terms_[of].ints[static_cast<size_t>(axis)]);
     order = composed;
     of = terms_[of].arguments[0];
-  } else if (is_expanded_number(of)) {
-    return expand(terms_[of].arguments[0], result);
+  } else {
+    Shape moved;
+    for (const int64_t axis : order) moved.push_back((*terms_[of].shape)[static_cast<size_t>(axis)]);
+    if (const auto inside = transpose_inside(of, order, moved)) return reshape(*inside, result);
   }
   if (std::ranges::is_sorted(order)) return reshape(of, result);
   Term term;
@@ -231,6 +283,28 @@ std::optional<Cut> cut_before_reshape(const Shape& from, const Shape& to, const 
 
 }  // namespace
 
+std::optional<Parts> Views::parts(TermId x) const {
+  constexpr size_t kMostParts = 8;
+  const Term& term = terms_[x];
+  const Term& whole = term.is("Reshape") ? terms_[term.arguments[0]] : term;
+  if (!whole.is("Concat") || whole.arguments.size() > kMostParts || !is_known(whole.shape) || !is_known(term.shape))
+    return std::nullopt;
+  Parts parts{whole.ints[0], {}};
+  for (const TermId part : whole.arguments) {
+    if (!is_known(terms_[part].shape)) return std::nullopt;
+    parts.lengths.push_back((*terms_[part].shape)[static_cast<size_t>(parts.axis)]);
+  }
+  if (!term.is("Reshape")) return parts;
+  for (size_t axis = 0; axis < term.shape->size(); ++axis) {
+    const Cut probe{static_cast<int64_t>(axis), 0, 1, 1};
+    const auto before = cut_before_reshape(*whole.shape, *term.shape, probe);
+    if (!before || before->axis != parts.axis || !before->length.is_constant(1)) continue;
+    parts.axis = probe.axis;
+    return parts;
+  }
+  return std::nullopt;
+}
+
 // Cuts go inwards: what is left of a view is cut before it.
 std::optional<TermId> Views::slice_inside(TermId x, std::span<const Cut> cuts) {
   const Term of = terms_[x];
@@ -313,6 +387,32 @@ TermId Views::slice(TermId x, std::span<const Cut> cuts) {
   return terms_.add(std::move(term));
 }
 
+// Axes of size 1 are put in afterwards, and what moves the axes of all parts alike goes outwards.
+std::optional<TermId> Views::concat_inside(std::span<const TermId> parts, size_t axis, const Shape& shape) {
+  std::vector<bool> is_left_out(shape.size(), false);
+  for (size_t k = 0; k < shape.size(); ++k)
+    is_left_out[k] =
+        k != axis && std::ranges::all_of(parts, [&](TermId part) { return is_one((*terms_[part].shape)[k]); });
+  if (std::ranges::count(is_left_out, true) > 0) {
+    std::vector<TermId> fewer;
+    for (const TermId part : parts) {
+      Shape kept;
+      for (size_t k = 0; k < shape.size(); ++k)
+        if (!is_left_out[k]) kept.push_back((*terms_[part].shape)[k]);
+      fewer.push_back(reshape(part, kept));
+    }
+    const auto before = std::count(is_left_out.begin(), is_left_out.begin() + static_cast<ptrdiff_t>(axis), true);
+    return reshape(concat(fewer, static_cast<int64_t>(axis) - before), shape);
+  }
+  const std::vector<int64_t> order = terms_[parts[0]].ints;
+  std::vector<TermId> inner;
+  for (const TermId part : parts) {
+    if (!terms_[part].is("Transpose") || terms_[part].ints != order) return std::nullopt;
+    inner.push_back(terms_[part].arguments[0]);
+  }
+  return transpose(concat(inner, order[axis]), order);
+}
+
 TermId Views::concat(std::span<const TermId> parts, int64_t axis) {
   constexpr size_t kMostParts = 1024;
   const auto at = static_cast<size_t>(axis);
@@ -357,6 +457,9 @@ TermId Views::concat(std::span<const TermId> parts, int64_t axis) {
     for (size_t k = 0; k < shape.size(); ++k)
       shape[k] = k == at ? shape[k] + other[k] : shape[k].is_constant() ? shape[k] : other[k];
   }
+  if (const auto numbers = constants_.joined(joined, at)) return *numbers;
+  if (is_known(shape))
+    if (const auto inside = concat_inside(joined, at, shape)) return *inside;
   Term term;
   term.op = "Concat";
   term.ints = {axis};

@@ -23,6 +23,12 @@ struct Cut {
   int64_t step = 1;
 };
 
+// What a term is put together of.
+struct Parts {
+  int64_t axis = 0;
+  std::vector<dim::Dim> lengths;  // along the axis
+};
+
 class Views {
  public:
   Views(Terms& terms, Constants& constants) : terms_(terms), constants_(constants) {}
@@ -32,7 +38,10 @@ class Views {
   TermId transpose(TermId x, std::span<const int64_t> permutation);
   TermId expand(TermId x, const ops::Shape& shape);  // broadcast to exactly this
   TermId slice(TermId x, std::span<const Cut> cuts);
-  TermId concat(std::span<const TermId> parts, int64_t axis);
+  TermId concat(std::span<const TermId> parts, int64_t axis);  // Transposes of all parts go outwards
+
+  // Of a Concat of a few, and of a Reshape of one that keeps the axis; nullopt of all else.
+  std::optional<Parts> parts(TermId x) const;
 
   // The term without the axes of size 1 in front of all others, and without what expands it: what broadcasts alike.
   TermId unexpanded(TermId x);
@@ -42,6 +51,8 @@ class Views {
  private:
   bool is_expanded_number(TermId x) const;
   TermId view(const char* op, TermId x, const ops::Shape& shape);
+  std::optional<TermId> transpose_inside(TermId x, std::span<const int64_t> order, const ops::Shape& result);
+  std::optional<TermId> concat_inside(std::span<const TermId> parts, size_t axis, const ops::Shape& shape);
   std::optional<TermId> slice_of_concat(TermId x, const Cut& cut);
   std::optional<TermId> slice_inside(TermId x, std::span<const Cut> cuts);
 
