@@ -7,6 +7,7 @@ import collections
 import copy
 import os
 import random
+import shlex
 
 import numpy as np
 import onnx
@@ -381,6 +382,78 @@ def test_a_scale_that_went_into_a_weight(thaw, save):
     apart = model([*scores, node("MatMul", "p k", "m"), node("Mul", "m s", "y")], X, Y, [("w", square), ("b", bias[:1]), ("s", scale)])
     folded = model([*scores, node("MatMul", "p k", "y")], X, Y, [("w", square * scale), ("b", bias[:1] * scale)])
     assert verdicts(proofs(thaw, save(folded, "folded"), save(apart, "apart"))) == {"y": "proven"}
+
+
+def test_the_smallest_sizes_at_which_outputs_differ(thaw, save):
+    """From four rows on: the others were left out."""
+    inputs = [("x", FLOAT, ("n", "m"))]
+    all_rows = model([node("ReduceSum", "x zero", "y")], inputs, Y, [("zero", i(0))])
+    three = model([node("Slice", "x zero three", "a"), node("ReduceSum", "a zero", "y")], inputs, Y, [("zero", i(0)), ("three", i(3))])
+    a, b = save(three, "three rows"), save(all_rows, "all")
+    report = thaw.json("verify", a, "--against", b, "--prove", "--seed", 5, code=1)
+    found = report["counterexample"]
+    assert verdicts(report["outputs"]) == {"y": "differs"} and found["sizes"] == {"n": 4, "m": 1} and found["output"] == "y", found
+    words = shlex.split(found["command"])
+    assert words[0] == "thaw" and "--seed" in words
+    again = thaw.json(*words[1:], code=1)
+    (point,) = again["points"]
+    assert point["status"] == "differs" and point["outputs"][0]["max_abs_diff"] == found["max_abs_diff"]
+    text = thaw("verify", a, "--against", b, "--prove", code=1).stdout
+    assert "differs already at n=4, m=1: output 'y'" in text, text
+    assert "counterexample" not in thaw.json("verify", a, "--against", b, "--prove", "--sizes", "n=3,m=2", code=0)
+    assert "counterexample" not in thaw.json("verify", a, "--against", b, "--prove", "--values", "x=1", code=1)
+
+
+# What verbs write ----------------------------------------------------------------------------------------------------------
+
+
+VERBS = {"optimize": ["--level", "clean"], "fix": [], "pin": ["--sizes", "batch=2,seq=5"], "split": ["--parts", "2"]}
+
+
+def written(verb, report):
+    return report["models"][0] if verb == "pin" else report
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_result_is_proven_before_it_is_written(thaw, save, tmp_path, verb):
+    (case,) = [case for case in exported_cases.own() if case.name == "text_decoder_dynamic"]
+    made = case.make()
+    made.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "wrong"  # for `fix`
+    path, out = save(made), tmp_path / "out.onnx"
+    report = written(verb, thaw.json(verb, path, "-o", out, *VERBS[verb], code=0))
+    assert all(run["agrees"] for run in report["checks"]) and report["proof"]["terms"] > 100
+    assert report["proof"]["outputs"] == [{"name": "logits", "verdict": "proven"}], report["proof"]
+    text = thaw(verb, path, "-o", tmp_path / "text.onnx", *VERBS[verb], code=0).stdout
+    assert "proven equal to the original at every size: 1 output" in text, text
+    assert "proof" not in written(verb, thaw.json(verb, path, "-o", tmp_path / "unchecked.onnx", *VERBS[verb], "--no-check", code=0))
+
+
+def test_what_is_open_is_written_and_named(thaw, save, tmp_path):
+    path = save(model([node("Resize", "x none scales", "r", mode="nearest"), node("Relu", "r", "a"), node("Relu", "a", "y")], X, Y,
+                      [("none", f()), ("scales", f(1, 2, 1))]))
+    report = thaw.json("optimize", path, "-o", tmp_path / "out.onnx", code=0)
+    assert report["accepted"] and report["proof"]["outputs"][0]["name"] == "y"
+    random = save(model([node("RandomNormalLike", "x", "r"), node("Add", "x r", "a"), node("Relu", "a", "b"), node("Relu", "b", "y")], X, Y))
+    called = thaw("optimize", random, "-o", tmp_path / "random.onnx", code=0).stdout
+    assert "not proven at other sizes: output 'y', RandomNormalLike" in called and "wrote" in called, called
+
+
+def test_an_input_that_became_a_constant_is_that_in_the_original(thaw, save, tmp_path):
+    path = save(model([node("Mul", "x factor", "a"), node("Add", "a x", "y")], [*X, ("factor", FLOAT, ("k",))], Y))
+    report = thaw.json("pin", path, "-o", tmp_path / "out.onnx", "--sizes", "n=3", "--values", "factor=2.5", code=0)
+    assert report["models"][0]["proof"]["outputs"] == [{"name": "y", "verdict": "proven"}]
+
+
+def test_parts_are_compared_as_one_model(thaw, save, tmp_path):
+    """A later part has a branch that reads what an earlier one makes, and hands an input on."""
+    info = helper.make_tensor_value_info
+    yes = helper.make_graph([node("Mul", "a shift", "p")], "yes", [], [info("p", FLOAT, None)])
+    no = helper.make_graph([node("Sub", "b a", "q")], "no", [], [info("q", FLOAT, None)])
+    nodes = [node("Sin", "x", "a"), node("Exp", "a", "b"), node("Cos", "b", "c"), node("ReduceMax", "c", "m", keepdims=0), node("Greater", "m half", "is"),
+             node("If", "is", "d", then_branch=yes, else_branch=no), node("Add", "d x", "y")]
+    path = save(model(nodes, X, Y, [("half", np.float32(0.5)), ("shift", f(3))]))
+    report = thaw.json("split", path, "-o", tmp_path / "parts", "--at", "b", code=0)
+    assert len(report["parts"]) == 2 and report["proof"]["outputs"] == [{"name": "y", "verdict": "proven"}], report
 
 
 def test_a_function_is_its_body(thaw, save):

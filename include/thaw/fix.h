@@ -15,6 +15,7 @@
 #include "thaw/export.h"
 #include "thaw/finding.h"
 #include "thaw/model.h"
+#include "thaw/proof.h"
 #include "thaw/report.h"
 #include "thaw/verify.h"
 
@@ -40,6 +41,7 @@ struct FixReport {
   std::vector<Change> remaining = {};
   std::vector<RunCheck> checks = {};           // one for each choice of sizes
   std::vector<std::string> not_compared = {};  // what could not be compared, and why
+  Proof proof = {};                            // of a result whose checks agree
   int overridable_initializers = 0;            // initializers that are inputs too, taken as constants
   bool modified() const { return !changed.empty(); }
   // No check differs. An original that does not run is no reference: its fixes are accepted without one, and `not_compared` says so.

@@ -13,6 +13,7 @@
 #include "thaw/export.h"
 #include "thaw/finding.h"
 #include "thaw/model.h"
+#include "thaw/proof.h"
 #include "thaw/report.h"
 #include "thaw/run.h"
 
@@ -76,6 +77,7 @@ struct OptimizeReport {
   int overridable_initializers = 0;                          // initializers that are inputs too and stay unchanged
   std::vector<RunCheck> checks = {};                         // one for each choice of sizes
   std::vector<std::string> not_compared = {};                // what could not be compared, and why
+  Proof proof = {};                                          // of a result whose checks agree
   // Passes that were undone, as the result differs with them, does not load, or the pass fails. `kind` is the pass.
   std::vector<Change> rejected_passes = {};
   std::vector<std::string> passes = {};   // that changed something

@@ -13,6 +13,7 @@
 #include "thaw/export.h"
 #include "thaw/finding.h"
 #include "thaw/model.h"
+#include "thaw/proof.h"
 #include "thaw/report.h"
 #include "thaw/run.h"
 
@@ -45,6 +46,7 @@ struct PinReport {
   size_t nodes_before = 0, nodes_after = 0;
   std::vector<RunCheck> checks = {};
   std::vector<std::string> not_compared = {};
+  Proof proof = {};                  // of a result whose checks agree
   bool is_checked = false;           // PinOptions::check
   int overridable_initializers = 0;  // initializers that are inputs too, taken as constants
 

@@ -15,6 +15,7 @@
 #include "thaw/export.h"
 #include "thaw/finding.h"
 #include "thaw/model.h"
+#include "thaw/proof.h"
 #include "thaw/report.h"
 #include "thaw/run.h"
 
@@ -59,6 +60,7 @@ struct SplitReport {
   std::vector<std::string> crossing_tensors = {};  // tensors that cross cuts besides those that were named
   std::vector<RunCheck> checks = {};               // one for each choice of sizes
   std::vector<std::string> not_compared = {};      // what could not be compared, and why
+  Proof proof = {};                                // of parts whose checks agree
   bool is_checked = false;                         // SplitOptions::check
 
   // No check differs, and where a check was asked for, something was compared.

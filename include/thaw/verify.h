@@ -19,6 +19,7 @@
 
 #include "thaw/export.h"
 #include "thaw/finding.h"
+#include "thaw/proof.h"
 #include "thaw/report.h"
 #include "thaw/run.h"
 
@@ -127,26 +128,20 @@ struct DifferenceSearch {
   std::vector<std::string> notes;
 };
 
-enum class OutputVerdict : uint8_t {
-  kProven,   // equal at every size, in real arithmetic, wherever both models run
-  kOpen,     // neither proven nor seen to differ
-  kDiffers,  // in a run
-};
-
-struct OutputProof {
-  std::string name;
-  OutputVerdict verdict = OutputVerdict::kOpen;
-  // The smallest that is not proven: "Softmax 'b.3' against MultiHeadAttention 'b.3'"; empty where proven.
-  std::string place;
+// The smallest sizes found at which both models run and differ, on inputs that are drawn. Both ran there once more.
+struct Counterexample {
+  NamedSizes sizes;         // of the inputs
+  std::string output;       // that differs most
+  double max_abs_diff = 0;  // max |actual - expected| of it; infinite where it cannot be compared
+  std::string command;      // that repeats the run
 };
 
 struct VerifyReport {
   std::string model, reference;  // paths
   std::vector<PointResult> points;
-  std::vector<OutputProof> outputs;   // with VerifyOptions::prove: of each output that was compared
-  size_t terms = 0;                   // that both models are made of
-  size_t rounded_constants = 0;       // numbers and tensors of one that the other has but for rounding
-  double rounding_steps = 0;          // by how many steps of their type (ulp) at most
+  Proof proof;  // with VerifyOptions::prove
+  // With VerifyOptions::prove, where outputs differ on inputs that were all drawn.
+  std::optional<Counterexample> counterexample = {};
   std::vector<std::string> notes;     // what was skipped or adapted
   std::vector<std::string> warnings;  // of ONNX Runtime
   Runtime runtime, reference_runtime;

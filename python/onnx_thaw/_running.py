@@ -225,8 +225,8 @@ def verify(model: ModelLike, against: ModelLike | None = None, *, sizes: Sizes =
         progress: Called with points done and in total.
 
     Returns:
-        The report; `accepted` where all outputs agree at all points. With `prove` its `outputs` have a verdict each: PROVEN, OPEN or
-        DIFFERS.
+        The report; `accepted` where all outputs agree at all points. With `prove` each output of its
+        `proof` has a verdict: PROVEN, OPEN or DIFFERS.
 
     Raises:
         InvalidArgument: an unknown size, input or output; or the two have inputs of other names or dtypes; or with `prove` the reference

@@ -61,9 +61,9 @@ def test_outputs_are_proven_equal():
     twice = model("g (float[n] x) => (float[n] y) { y = Add(x, x) }")
     by_two = model("g (float[n] x) => (float[n] y) { two = Constant <value = float {2}> () y = Mul(x, two) }")
     report = thaw.verify(twice, by_two, prove=True)
-    assert report.accepted and [(one.name, one.verdict.name, one.place) for one in report.outputs] == [("y", "PROVEN", "")]
-    assert not thaw.verify(twice, by_two).outputs
-    (other,) = thaw.verify(twice, model("g (float[n] x) => (float[n] y) { y = Mul(x, x) }"), prove=True).outputs
+    assert report.accepted and [(one.name, one.verdict.name, one.place) for one in report.proof.outputs] == [("y", "PROVEN", "")]
+    assert report.proof.all_proven and not thaw.verify(twice, by_two).proof.outputs
+    (other,) = thaw.verify(twice, model("g (float[n] x) => (float[n] y) { y = Mul(x, x) }"), prove=True).proof.outputs
     assert other.verdict.name == "DIFFERS" and "Mul" in other.place
     with pytest.raises(thaw.InvalidArgument, match="--prove"):
         thaw.verify(twice, by_two, prove=True, per_sample=True)

@@ -9,6 +9,7 @@
 #include "thaw/report/members.h"
 #include "thaw/report/notes.h"
 #include "thaw/report/printable.h"
+#include "thaw/report/proofs.h"
 #include "thaw/report/run_checks.h"
 #include "thaw/rewrite/constant_weights.h"
 
@@ -30,6 +31,7 @@ std::string to_json(const FixReport& report) {
   report::write_notes(json, "remaining", report::views(report.remaining));
   report::write_checks(json, report.checks);
   report::write_not_compared(json, report.not_compared);
+  report::write_proof(json, report.proof);
   report::write_load_check(json, report.load_check);
   json.member("overridable_initializers", report.overridable_initializers);
   report::write_files_member(json, report.files);
@@ -42,6 +44,7 @@ std::string to_text(const FixReport& report, const TextOptions& how) {
   if (report.modified()) text += report::notes_text("changed", report::views(report.changed), how.all);
   if (!report.remaining.empty()) text += report::notes_text("unresolved", report::views(report.remaining), how.all);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
+  text += report::proof_text(report.proof, how.all);
   text +=
       report::not_compared_text(report.not_compared) + rewrite::describe_taken_weights(report.overridable_initializers);
   text += report::load_check_text(report.load_check);
@@ -67,6 +70,7 @@ std::string to_html(const FixReport& report) {
   report::add_notes(page, "Changed", report::views(report.changed));
   report::add_notes(page, "Unresolved", report::views(report.remaining));
   report::add_checked(page, report.checks, report.not_compared);
+  report::add_proof(page, report.proof);
   if (report.overridable_initializers > 0)
     page.sentence(rewrite::describe_taken_weights(report.overridable_initializers));
   return page.finish();

@@ -10,6 +10,7 @@
 #include "thaw/report/members.h"
 #include "thaw/report/notes.h"
 #include "thaw/report/printable.h"
+#include "thaw/report/proofs.h"
 #include "thaw/report/run_checks.h"
 #include "thaw/rewrite/constant_weights.h"
 
@@ -101,6 +102,7 @@ std::string to_json(const OptimizeReport& report) {
   json.member("overridable_initializers", static_cast<int64_t>(report.overridable_initializers));
   report::write_checks(json, report.checks);
   report::write_not_compared(json, report.not_compared);
+  report::write_proof(json, report.proof);
   report::write_findings(json, report.unsupported);
   report::write_load_check(json, report.load_check);
   report::write_files_member(json, report.files);
@@ -122,6 +124,7 @@ std::string to_text(const OptimizeReport& report, const TextOptions& how) {
   if (report.overridable_initializers > 0)
     text += rewrite::describe_replaceable(report.overridable_initializers) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
+  text += report::proof_text(report.proof, how.all);
   text += report::not_compared_text(report.not_compared);
   if (!report.unsupported.empty())
     text +=
@@ -148,6 +151,7 @@ std::string to_html(const OptimizeReport& report) {
   report::add_notes(page, "Skipped passes", left_out(report));
   report::add_notes(page, "Unsupported by " + std::string(title_of(report)), unsupported(report));
   report::add_checked(page, report.checks, report.not_compared);
+  report::add_proof(page, report.proof);
   return page.finish();
 }
 

@@ -7,6 +7,7 @@
 #include "thaw/report/members.h"
 #include "thaw/report/notes.h"
 #include "thaw/report/printable.h"
+#include "thaw/report/proofs.h"
 #include "thaw/report/run_checks.h"
 #include "thaw/rewrite/constant_weights.h"
 
@@ -37,11 +38,12 @@ void write_pinned(JsonWriter& json, const PinReport& report, bool is_written) {
   json.end_array();
   report::write_checks(json, report.checks);
   report::write_not_compared(json, report.not_compared);
+  report::write_proof(json, report.proof);
   json.member("overridable_initializers", report.overridable_initializers);
   json.end_object();
 }
 
-std::string pinned_text(const PinReport& report, bool is_one_of_several) {
+std::string pinned_text(const PinReport& report, bool is_one_of_several, bool all) {
   std::string text;
   if (is_one_of_several) text += report::printable(report.output) + "\n";
   text += fmt::format("nodes: {} -> {}\n", report.nodes_before, report.nodes_after);
@@ -55,6 +57,7 @@ std::string pinned_text(const PinReport& report, bool is_one_of_several) {
   text += report::notes_text("pinned", report::views(pinned), true);
   text += open.empty() ? "every size is static\n" : report::notes_text("still dynamic", report::views(open), true);
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
+  text += report::proof_text(report.proof, all);
   return text + report::not_compared_text(report.not_compared) +
          rewrite::describe_taken_weights(report.overridable_initializers);
 }
@@ -71,6 +74,7 @@ void add_pinned(HtmlPage& page, const PinReport& report) {
     page.table({"tensor", "axis", "size", "why"}, rows);
   }
   report::add_checked(page, report.checks, report.not_compared);
+  report::add_proof(page, report.proof);
   if (report.overridable_initializers > 0)
     page.sentence(rewrite::describe_taken_weights(report.overridable_initializers));
 }
@@ -96,9 +100,9 @@ std::string to_json(const PinnedModels& pinned) {
   return text + "\n";
 }
 
-std::string to_text(const PinnedModels& pinned, const TextOptions&) {
+std::string to_text(const PinnedModels& pinned, const TextOptions& how) {
   std::string text;
-  for (const PinReport& report : pinned.reports) text += pinned_text(report, pinned.reports.size() > 1);
+  for (const PinReport& report : pinned.reports) text += pinned_text(report, pinned.reports.size() > 1, how.all);
   text += report::load_check_text(pinned.load_check);
   if (!pinned.accepted()) return text + "nothing was written\n";
   return text + report::written_text(pinned.files);

@@ -1,7 +1,9 @@
 #include "thaw/report/proofs.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,6 +12,8 @@
 
 namespace thaw::report {
 namespace {
+
+bool is_proven(const OutputProof& output) { return output.verdict == OutputVerdict::kProven; }
 
 std::string_view verdict_name(OutputVerdict verdict) {
   switch (verdict) {
@@ -23,28 +27,57 @@ std::string_view verdict_name(OutputVerdict verdict) {
   return "";
 }
 
+// "3 constants equal to 2 ulp"; empty where all are equal.
+std::string rounding_of(const Proof& proof) {
+  if (proof.rounded_constants == 0) return {};
+  return fmt::format("{} equal to {:.2g} ulp", counted(proof.rounded_constants, "constant"), proof.rounding_steps);
+}
+
+// What a proof is made of: "1,204 terms; 3 constants equal to 2 ulp".
+std::string size_of(const Proof& proof) {
+  const std::string rounding = rounding_of(proof);
+  return counted(proof.terms, "term") + (rounding.empty() ? "" : "; " + rounding);
+}
+
 }  // namespace
 
-std::string proofs_text(const VerifyReport& report) {
-  if (report.outputs.empty()) return {};
-  std::string made = counted(report.terms, "term");
-  if (report.rounded_constants > 0)
-    made +=
-        fmt::format("; {} equal to {:.2g} ulp", counted(report.rounded_constants, "constant"), report.rounding_steps);
+std::string outputs_proof_text(const Proof& proof) {
+  if (proof.outputs.empty()) return {};
   Table table;
-  for (const OutputProof& output : report.outputs) {
-    std::string what = fmt::format("proven equal at every size ({})", made);
-    if (output.verdict != OutputVerdict::kProven)
+  for (const OutputProof& output : proof.outputs) {
+    std::string what = fmt::format("proven equal at every size ({})", size_of(proof));
+    if (!is_proven(output))
       what = std::string(verdict_name(output.verdict)) + (output.place.empty() ? "" : ": " + output.place);
     table.add({"output " + output.name, std::move(what)});
   }
   return "\n" + table.text(0);
 }
 
-void write_proofs(JsonWriter& json, const VerifyReport& report) {
-  if (report.outputs.empty()) return;
+std::string proof_text(const Proof& proof, bool all) {
+  constexpr size_t kShown = 3;
+  if (!proof.reason.empty()) return fmt::format("not proven at other sizes: {}\n", printable(proof.reason));
+  if (proof.outputs.empty()) return {};
+  const auto proven = static_cast<size_t>(std::ranges::count_if(proof.outputs, is_proven));
+  const std::string outputs = counted(proof.outputs.size(), "output");
+  std::string text;
+  const std::string rounding = rounding_of(proof);
+  if (proven > 0)
+    text = fmt::format("proven equal to the original at every size: {}{}\n",
+                       proven == proof.outputs.size() ? outputs : fmt::format("{} of {}", proven, outputs),
+                       rounding.empty() ? "" : "; " + rounding);
+  size_t shown = 0;
+  for (const OutputProof& output : proof.outputs) {
+    if (is_proven(output) || (++shown > kShown && !all)) continue;
+    text += printable(fmt::format("not proven at other sizes: output '{}', {}", output.name, output.place)) + "\n";
+  }
+  if (shown > kShown && !all) text += fmt::format("  … and {} more (--format json has them)\n", shown - kShown);
+  return text;
+}
+
+void write_proof_members(JsonWriter& json, const Proof& proof) {
+  if (proof.outputs.empty() && proof.reason.empty()) return;
   json.member_array("outputs");
-  for (const OutputProof& output : report.outputs) {
+  for (const OutputProof& output : proof.outputs) {
     json.begin_object(JsonWriter::Layout::kLine);
     json.member("name", output.name);
     json.member("verdict", verdict_name(output.verdict));
@@ -52,9 +85,33 @@ void write_proofs(JsonWriter& json, const VerifyReport& report) {
     json.end_object();
   }
   json.end_array();
-  json.member("terms", report.terms);
-  json.member("rounded_constants", report.rounded_constants);
-  json.member("rounding_steps", report.rounding_steps);
+  json.member("terms", proof.terms);
+  json.member("rounded_constants", proof.rounded_constants);
+  json.member("rounding_steps", proof.rounding_steps);
+  json.optional_member("reason", proof.reason);
+}
+
+void write_proof(JsonWriter& json, const Proof& proof) {
+  if (proof.outputs.empty() && proof.reason.empty()) return;
+  json.member_object("proof");
+  write_proof_members(json, proof);
+  json.end_object();
+}
+
+void add_proof(HtmlPage& page, const Proof& proof) {
+  if (!proof.reason.empty()) page.sentence("Not proven at other sizes: " + proof.reason + ".");
+  if (proof.outputs.empty()) return;
+  page.heading("Equal at every size");
+  std::vector<std::vector<HtmlCell>> rows;
+  for (const OutputProof& output : proof.outputs) {
+    const Outcome outcome = is_proven(output)                           ? Outcome::kGood
+                            : output.verdict == OutputVerdict::kDiffers ? Outcome::kBad
+                                                                        : Outcome::kOpen;
+    rows.push_back({HtmlCell::code(output.name), HtmlCell::verdict(outcome, verdict_name(output.verdict)),
+                    HtmlCell::text(output.place)});
+  }
+  page.table({"output", "verdict", "not proven"}, rows);
+  page.sentence(fmt::format("In real arithmetic, of {}.", size_of(proof)));
 }
 
 }  // namespace thaw::report

@@ -1,17 +1,26 @@
-// Which outputs of `thaw verify --prove` are equal at every size (thaw/verify.h), as text and JSON.
+// Which outputs are equal at every size (thaw/proof.h), as text, JSON and HTML.
 #pragma once
 
 #include <string>
 
+#include "thaw/proof.h"
+#include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
-#include "thaw/verify.h"
 
 namespace thaw::report {
 
-// A line for each output; empty where nothing was to be proven.
-std::string proofs_text(const VerifyReport& report);
+// Nothing is said where nothing was to be compared.
 
-// "outputs": [{"name", "verdict", "place"}], "terms", "rounded_constants", "rounding_steps"; nothing where nothing was to be proven.
-void write_proofs(JsonWriter& json, const VerifyReport& report);
+// A line for each output, for `thaw verify --prove`.
+std::string outputs_proof_text(const Proof& proof);
+// "outputs": [{"name", "verdict", "place"}], "terms", "rounded_constants", "rounding_steps", "reason".
+void write_proof_members(JsonWriter& json, const Proof& proof);
+
+// Of a result beside its original: a line for all outputs that are proven, and one for each that is open, the first few unless `all`.
+std::string proof_text(const Proof& proof, bool all);
+// The members above, as the object "proof".
+void write_proof(JsonWriter& json, const Proof& proof);
+
+void add_proof(HtmlPage& page, const Proof& proof);
 
 }  // namespace thaw::report

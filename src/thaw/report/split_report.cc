@@ -6,6 +6,7 @@
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
 #include "thaw/report/printable.h"
+#include "thaw/report/proofs.h"
 #include "thaw/report/run_checks.h"
 #include "thaw/report/table.h"
 #include "thaw/split.h"
@@ -45,13 +46,14 @@ std::string to_json(const SplitReport& report) {
   write_names(json, "crossing_tensors", report.crossing_tensors);
   report::write_checks(json, report.checks);
   report::write_not_compared(json, report.not_compared);
+  report::write_proof(json, report.proof);
   report::write_load_check(json, report.load_check);
   report::write_files_member(json, report.files);
   json.end_object();
   return text + "\n";
 }
 
-std::string to_text(const SplitReport& report, const TextOptions&) {
+std::string to_text(const SplitReport& report, const TextOptions& how) {
   std::string text;
   for (size_t i = 0; i < report.parts.size(); ++i) {
     const SplitPart& part = report.parts[i];
@@ -64,6 +66,7 @@ std::string to_text(const SplitReport& report, const TextOptions&) {
   if (!report.crossing_tensors.empty())
     text += report::printable(fmt::format("also crosses a cut: {}", fmt::join(report.crossing_tensors, ", "))) + "\n";
   text += report::checks_text(report.checks, "agrees with the original at", "DIFFERS from the original at");
+  text += report::proof_text(report.proof, how.all);
   text += report::not_compared_text(report.not_compared);
   text += report::load_check_text(report.load_check);
   return text + (report.accepted() ? report::written_text(report.files) : "nothing was written\n");
@@ -86,6 +89,7 @@ std::string to_html(const SplitReport& report) {
   if (!report.crossing_tensors.empty())
     page.sentence(fmt::format("Crosses more than one cut: {}.", fmt::join(report.crossing_tensors, ", ")));
   report::add_checked(page, report.checks, report.not_compared);
+  report::add_proof(page, report.proof);
   return page.finish();
 }
 

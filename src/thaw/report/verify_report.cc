@@ -358,6 +358,23 @@ void add_heat_map(HtmlPage& page, const VerifyReport& report) {
   page.markup(html + "</tbody>\n</table></div>\n");
 }
 
+// "n=1,m=2: output 'y', max abs diff 0.5".
+std::string counterexample_text(const Counterexample& example) {
+  const std::string sizes = run::describe(run::Point{example.sizes});
+  return fmt::format("{}: output '{}', {}", sizes.empty() ? "the models' sizes" : sizes, example.output,
+                     std::isfinite(example.max_abs_diff) ? fmt::format("max abs diff {:.3g}", example.max_abs_diff)
+                                                         : "which cannot be compared");
+}
+
+void write_counterexample(JsonWriter& json, const Counterexample& example) {
+  json.member_object("counterexample");
+  report::write_map(json, "sizes", example.sizes, JsonWriter::Layout::kLine);
+  json.member("output", example.output);
+  json.member("max_abs_diff", example.max_abs_diff);
+  json.member("command", example.command);
+  json.end_object();
+}
+
 }  // namespace
 
 std::string to_text(const VerifyReport& report, const TextOptions& how) {
@@ -367,7 +384,11 @@ std::string to_text(const VerifyReport& report, const TextOptions& how) {
   text += points_text(report);
   for (const PointResult& point : report.points)
     if (how.all || point.status != VerifyStatus::kAgrees) text += outputs_text(point, style);
-  text += report::proofs_text(report);
+  text += report::outputs_proof_text(report.proof);
+  if (report.counterexample)
+    text +=
+        fmt::format("\ndiffers already at {}\n  {}\n", report::printable(counterexample_text(*report.counterexample)),
+                    report::printable(report.counterexample->command));
   text += "\n";
   for (const std::string& note : report.notes) text += "note: " + report::printable(note) + "\n";
   constexpr size_t kShown = 3;
@@ -418,7 +439,8 @@ std::string to_json(const VerifyReport& report) {
   if (!report.reference_runtime.version.empty())
     report::write_runtime(json, "reference_runtime", report.reference_runtime);
   if (report.where) report::write_first_differences(json, *report.where);
-  report::write_proofs(json, report);
+  report::write_proof_members(json, report.proof);
+  if (report.counterexample) write_counterexample(json, *report.counterexample);
   report::write_texts(json, "notes", report.notes);
   report::write_texts(json, "warnings", report.warnings);
   json.end_object();
@@ -462,6 +484,10 @@ std::string to_html(const VerifyReport& report) {
     }
   }
   page.table({"sizes", "status", "output", "max abs diff", "max rel diff", "cosine", "why"}, rows);
+  report::add_proof(page, report.proof);
+  if (report.counterexample)
+    page.sentence(fmt::format("Differs already at {}: {}.", counterexample_text(*report.counterexample),
+                              report.counterexample->command));
   if (report.where) report::add_first_differences(page, *report.where);
   const std::string where = where_both_ran(report);
   if (!where.empty()) page.sentence(fmt::format("Ran on {}.", where));

@@ -22,6 +22,7 @@
 #include "thaw/verbs/compared.h"
 #include "thaw/verbs/feeds.h"
 #include "thaw/verbs/output.h"
+#include "thaw/verbs/proven.h"
 
 namespace thaw {
 namespace {
@@ -109,6 +110,7 @@ FixReport fix(Model& model, const FixOptions& options, const Output& output) {
     confirm::FixCheck check = verbs::compare_with_original(*fixed, original, rewritten, feeds);
     report.checks = std::move(check.runs);
     report.not_compared = std::move(check.not_compared);
+    report.proof = verbs::prove(*fixed, original, report.checks);
     fed = std::move(check.fed);
   }
   if (!report.accepted()) return report;

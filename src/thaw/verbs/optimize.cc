@@ -21,6 +21,7 @@
 #include "thaw/verbs/feeds.h"
 #include "thaw/verbs/for_target.h"
 #include "thaw/verbs/output.h"
+#include "thaw/verbs/proven.h"
 
 namespace thaw {
 namespace {
@@ -188,6 +189,7 @@ OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Outp
   report.passes = std::move(made.changes.passes);
   report.checks = std::move(made.check.runs);
   report.not_compared = std::move(made.check.not_compared);
+  report.proof = verbs::prove(optimized, original, report.checks);
   report.overridable_initializers = rewrite::count_replaceable(optimized);
   const optimizing::Weight after = optimizing::weigh(*optimized.graph);
   report.nodes_before = before.nodes;

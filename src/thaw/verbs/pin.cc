@@ -16,6 +16,7 @@
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/feeds.h"
 #include "thaw/verbs/output.h"
+#include "thaw/verbs/proven.h"
 
 namespace thaw {
 namespace {
@@ -70,6 +71,7 @@ void check_pinned(PinnedOne& made, const ir::Model& original, const FeedOptions&
       confirm::compare_pinned(result, *own, made.given, verbs::with_files(feeds, *made.model));
   made.report.checks = std::move(compared.checks);
   made.report.not_compared = std::move(compared.not_compared);
+  made.report.proof = verbs::prove_pinned(*made.model, original, made.given, made.report.checks);
 }
 
 // "vision.onnx" at height=336,width=448: "vision_height-336_width-448.onnx".

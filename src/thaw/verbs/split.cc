@@ -16,6 +16,7 @@
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/feeds.h"
 #include "thaw/verbs/output.h"
+#include "thaw/verbs/proven.h"
 
 namespace thaw {
 namespace {
@@ -45,6 +46,8 @@ void check_parts(const std::vector<splitting::Part>& parts, const ir::Model& who
   confirm::AgainstReference compared = confirm::compare_parts(chain, *own, feeds);
   report.checks = std::move(compared.checks);
   report.not_compared = std::move(compared.not_compared);
+  for (size_t i = 0; i < parts.size(); ++i) chain[i] = parts[i].model.get();
+  report.proof = verbs::prove_parts(chain, whole, report.checks);
 }
 
 std::filesystem::path path_of_part(const std::filesystem::path& folder, size_t number) {

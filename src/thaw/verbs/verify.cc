@@ -4,6 +4,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "thaw/confirm/cost_of_runs.h"
 #include "thaw/confirm/model_inputs.h"
@@ -18,8 +20,10 @@
 #include "thaw/run/input_text.h"
 #include "thaw/run/model_source.h"
 #include "thaw/verbs/access.h"
+#include "thaw/verbs/counterexample.h"
 #include "thaw/verbs/failure_hint.h"
 #include "thaw/verbs/feeds.h"
+#include "thaw/verbs/proven.h"
 
 namespace thaw {
 namespace {
@@ -87,37 +91,31 @@ void require_provable(const VerifyOptions& options, bool has_reference) {
 }
 
 // The verdicts that the runs leave: what differs in one is not proven.
-void add_proofs(const proving::Comparison& proofs, VerifyReport& report) {
+Proof beside_runs(Proof proof, const std::vector<PointResult>& points) {
   std::set<std::string> compared, differs;
-  for (const PointResult& point : report.points)
+  for (const PointResult& point : points)
     for (const OutputResult& output : point.outputs) {
       compared.insert(output.name);
       if (!output.comparison.agrees) differs.insert(output.name);
     }
-  for (const proving::ProvenOutput& proof : proofs.outputs) {
-    if (!compared.empty() && !compared.contains(proof.name)) continue;
-    OutputProof& output = report.outputs.emplace_back();
-    output.name = proof.name;
-    output.place = proof.place;
-    if (proof.is_proven) output.verdict = OutputVerdict::kProven;
-    if (differs.contains(proof.name)) output.verdict = OutputVerdict::kDiffers;
-  }
-  report.terms = proofs.terms;
-  report.rounded_constants = proofs.rounded;
-  report.rounding_steps = proofs.most_steps;
+  if (!compared.empty())
+    std::erase_if(proof.outputs, [&](const OutputProof& output) { return !compared.contains(output.name); });
+  for (OutputProof& output : proof.outputs)
+    if (differs.contains(output.name)) output.verdict = OutputVerdict::kDiffers;
+  return proof;
 }
 
 VerifyReport verify_against(const VerifyOptions& options, run::VerifiedModel model) {
   require_two_models(options, model);
   require_provable(options, model.reference.has_value());
   dim::Scope scope;
-  std::optional<proving::Comparison> proofs;
+  Proof proof;
   {
     const auto loaded = model.source.read();  // its mapping is not needed while ONNX Runtime runs
     ops::require_arity(*loaded);
     const std::unique_ptr<ir::Model> reference = model.reference ? model.reference->read() : nullptr;
     if (reference) ops::require_arity(*reference);
-    if (options.prove) proofs = proving::compare(*loaded, *reference);
+    if (options.prove) proof = verbs::proof_of(proving::compare(*loaded, *reference));
     run::prepare_sessions();
     confirm::ModelInputs known = confirm::look_at_inputs(*loaded, scope);
     model.inputs = std::move(known.inputs);
@@ -147,7 +145,12 @@ VerifyReport verify_against(const VerifyOptions& options, run::VerifiedModel mod
   report.model = options.model.string();
   report.reference = options.reference.string();
   if (model.open) report.notes.emplace_back(kSameNoise);
-  if (proofs) add_proofs(*proofs, report);
+  if (options.prove) {
+    report.proof = beside_runs(std::move(proof), report.points);
+    model.first_differences = {};
+    report.counterexample = verbs::find_counterexample(
+        options, report, [&](const VerifyOptions& again) { return run::verify(again, model, scope); });
+  }
   return report;
 }
 

@@ -1,0 +1,75 @@
+#include "thaw/verbs/proven.h"
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "thaw/core/error.h"
+#include "thaw/prove/joined.h"
+
+namespace thaw {
+
+bool Proof::all_proven() const {
+  return !outputs.empty() && std::ranges::all_of(outputs, [](const OutputProof& output) {
+    return output.verdict == OutputVerdict::kProven;
+  });
+}
+
+namespace verbs {
+namespace {
+
+// No failure of a proof is one of the verb: the result was run.
+Proof prove_where_runs_agree(const std::vector<RunCheck>& checks, const std::function<proving::Comparison()>& compare) {
+  Proof proof;
+  if (checks.empty() || !confirm::all_agree(checks)) return proof;
+  try {
+    proof = proof_of(compare());
+  } catch (const Error& error) {
+    proof.reason = error.parts().what;
+  }
+  return proof;
+}
+
+std::unique_ptr<ir::Model> with_given(const ir::Model& original, const Arrays& given) {
+  std::unique_ptr<ir::Model> model = ir::clone(original);
+  for (const auto& [name, array] : given) {
+    ir::Value* input = model->graph->find(name);
+    if (!input || !input->is_input() || array.is_string()) continue;
+    model->graph->replace_initializer(input, ir::Tensor::from_bytes(name, array.dtype, array.dims, array.bytes));
+    model->graph->remove_input(input);
+  }
+  return model;
+}
+
+}  // namespace
+
+Proof proof_of(proving::Comparison compared) {
+  Proof proof{.outputs = {},
+              .terms = compared.terms,
+              .rounded_constants = compared.rounded,
+              .rounding_steps = compared.most_steps,
+              .reason = {}};
+  for (proving::ProvenOutput& output : compared.outputs)
+    proof.outputs.push_back({.name = std::move(output.name),
+                             .verdict = output.is_proven ? OutputVerdict::kProven : OutputVerdict::kOpen,
+                             .place = std::move(output.place)});
+  return proof;
+}
+
+Proof prove(const ir::Model& result, const ir::Model& original, const std::vector<RunCheck>& checks) {
+  return prove_where_runs_agree(checks, [&] { return proving::compare(result, original); });
+}
+
+Proof prove_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given,
+                   const std::vector<RunCheck>& checks) {
+  return prove_where_runs_agree(checks, [&] { return proving::compare(pinned, *with_given(original, given)); });
+}
+
+Proof prove_parts(std::span<const ir::Model* const> parts, const ir::Model& whole,
+                  const std::vector<RunCheck>& checks) {
+  return prove_where_runs_agree(checks, [&] { return proving::compare(*proving::join(parts), whole); });
+}
+
+}  // namespace verbs
+}  // namespace thaw

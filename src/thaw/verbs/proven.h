@@ -1,0 +1,27 @@
+// A result beside its original by proof: evidence beside the runs (docs/proving.md). What is proven is run all the same, and a proof
+// accepts nothing that a run refuses.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "thaw/confirm/run_check.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/proof.h"
+#include "thaw/prove/prove.h"
+
+namespace thaw::verbs {
+
+// What both models have in common, and in how far it is proven.
+Proof proof_of(proving::Comparison compared);
+
+// Of a result that was run beside its original, where all runs agree; else nothing is compared, and the proof is empty. Where there
+// is none, its `reason` says why.
+Proof prove(const ir::Model& result, const ir::Model& original, const std::vector<RunCheck>& checks);
+// `given`: inputs of the original that are constants in the result.
+Proof prove_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given,
+                   const std::vector<RunCheck>& checks);
+// Parts that run one after the other.
+Proof prove_parts(std::span<const ir::Model* const> parts, const ir::Model& whole, const std::vector<RunCheck>& checks);
+
+}  // namespace thaw::verbs
