@@ -298,10 +298,13 @@ APART |= {
                                   [node("Unsqueeze", "x last2", "a"), node("Expand", "a each", "b"), node("Reshape", "b eights", "y")]),
 }
 EQUAL |= {
+    "a norm of each head": ([node("Reshape", "x heads", "r"), node("Mul", "r r", "q"), node("ReduceMean", "q", "m", axes=[-1]), node("Add", "m eps", "e"),
+                             node("Sqrt", "e", "s"), node("Div", "r s", "t"), node("Mul", "t thirds", "y")],
+                            [node("Reshape", "x heads", "r"), node("SimplifiedLayerNormalization", "r thirds", "y", epsilon=1e-5)]),
     "parts of a Concat": ([node("Concat", "x x", "a", axis=1), node("Sin", "a", "y")], [node("Sin", "x", "a"), node("Concat", "a a", "y", axis=1)]),
     "positions in order": ([node("Gather", "x inorder", "a", axis=1), node("Reshape", "a back", "y")], [node("Identity", "x", "y")]),
 }
-C += [("eight", np.tile(ROWS, (2, 1)) * np.arange(1, 9, dtype=np.float32)[:, None]), ("order", i(0, 1, 3, 2)), ("inorder", i(0, 1, 2, 3).reshape(2, 2)),
+C += [("heads", i(0, 4, 2, 3)), ("thirds", GAIN[:3]), ("eight", np.tile(ROWS, (2, 1)) * np.arange(1, 9, dtype=np.float32)[:, None]), ("order", i(0, 1, 3, 2)), ("inorder", i(0, 1, 2, 3).reshape(2, 2)),
       ("last2", i(2)), ("whole", i(1, 2, 1, 1)), ("each", i(1, 1, 2, 1)), ("eights", i(-1, 8, 6))]
 C += [("eps1", f(0.1)), ("square", np.random.default_rng(4).standard_normal((6, 6)).astype(np.float32)), ("four", i(1, 4, 1))]
 

@@ -187,6 +187,19 @@ std::optional<TermId> Algebra::elementwise_by_parts(const std::vector<TermId>& o
   return views.concat(made, static_cast<int64_t>(rank) - from_end);
 }
 
+TermId Algebra::times(double factor, TermId x) {
+  if (factor == 1) return x;
+  const auto write = [&](const std::vector<TermId>& o) { return arithmetic.multiply(o[0], o[1]); };
+  const std::vector<TermId> operands{x, arithmetic.number(factor, terms[x].dtype)};
+  return elementwise(operands, write).value_or(arithmetic.times(factor, x));
+}
+
+TermId Algebra::power(TermId x, double exponent) {
+  const auto write = [&](const std::vector<TermId>& o) { return arithmetic.power(o[0], exponent); };
+  const auto made = elementwise({x}, write);
+  return made ? *made : arithmetic.power(x, exponent);
+}
+
 TermId Algebra::extremum(std::string_view op, std::span<const TermId> operands) {
   const ir::DataType type = terms[operands[0]].dtype;
   std::optional<double> number;
@@ -279,7 +292,7 @@ TermId Algebra::reduce(std::string_view op, TermId x, std::span<const int64_t> a
   term.dtype = terms[x].dtype;
   term.shape = shape;
   const TermId made = terms.add(std::move(term));
-  return factor == 1 ? made : views.conform(arithmetic.times(factor, made), shape);
+  return times(factor, made);
 }
 
 TermId Algebra::mean(TermId x, std::span<const int64_t> axes) {
@@ -290,7 +303,7 @@ TermId Algebra::mean(TermId x, std::span<const int64_t> axes) {
     count *= *size;
   }
   const TermId sum = reduce("ReduceSum", x, axes);
-  return views.conform(arithmetic.times(1.0 / static_cast<double>(count), sum), *terms[sum].shape);
+  return times(1.0 / static_cast<double>(count), sum);
 }
 
 TermId Algebra::softmax(const std::string& op, TermId x, int64_t axis) {
@@ -397,9 +410,7 @@ TermId Algebra::matmul(TermId a, TermId b) {
         dim::same(terms[base].shape->back(), left.back())) {
       Shape result = left;
       result.back() = right.back();
-      TermId made = matmul(base, b);
-      if (factor != 1) made = views.conform(arithmetic.times(factor, made), *terms[made].shape);
-      return views.reshape(made, result);
+      return views.reshape(times(factor, matmul(base, b)), result);
     }
   }
   const Shape left_batch(left.begin(), left.end() - 2), right_batch(right.begin(), right.end() - 2);
@@ -419,9 +430,7 @@ TermId Algebra::matmul(TermId a, TermId b) {
   } else {
     made = terms.apply("MatMul", {a, b}, type, shape);
   }
-  if (factor == 1) return made;
-  const TermId scaled = arithmetic.times(factor, made);
-  return shape ? views.conform(scaled, *shape) : scaled;
+  return times(factor, made);
 }
 
 }  // namespace thaw::proving

@@ -76,7 +76,7 @@ std::vector<TermId> multi_head_attention(Algebra& algebra, const NodeToRead& rea
   if (scale == 0) scale = 1 / std::sqrt(static_cast<double>(*width));
   const TermId product = algebra.matmul(query, algebra.views.transpose(key, kLastTwoSwapped));
   if (!is_known(terms[product].shape)) return {};
-  TermId scores = algebra.views.conform(algebra.arithmetic.times(scale, product), Shape(*terms[product].shape));
+  TermId scores = algebra.times(scale, product);
   if (read.has(kScoreBias)) {
     const auto sum = add(scores, read.operands[kScoreBias]);
     if (!sum || terms[*sum].shape->size() != 4) return {};

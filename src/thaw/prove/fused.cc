@@ -152,8 +152,7 @@ class Definitions {
     }
     const TermId made = algebra_.matmul(sides[0], sides[1]);
     if (!is_known(terms_[made].shape)) return {};
-    const Shape shape = *terms_[made].shape;
-    return {algebra_.views.conform(algebra_.arithmetic.times(read_.real("alpha", 1), made), shape)};
+    return {algebra_.times(read_.real("alpha", 1), made)};
   }
 
  private:
@@ -235,7 +234,6 @@ class Definitions {
                  bool is_centred) {
     auto& real = algebra_.arithmetic;
     const DataType type = terms_[x].dtype;
-    const Shape shape = *terms_[x].shape;
     for (const TermId one : {scale, bias})
       if (one != kNoTerm && (terms_[one].dtype != type || !is_known(terms_[one].shape))) return {};
     TermId centred = x;
@@ -246,8 +244,7 @@ class Definitions {
       if (apart.empty()) return {};
       centred = apart[0];
     }
-    const TermId squares = algebra_.views.conform(real.power(centred, 2), shape);
-    std::vector<TermId> operands{centred, algebra_.mean(squares, axes), scale};
+    std::vector<TermId> operands{centred, algebra_.mean(algebra_.power(centred, 2), axes), scale};
     if (bias != kNoTerm) operands.push_back(bias);
     return each_of(operands, [&](const std::vector<TermId>& o) {
       const TermId made = real.product({{o[0], 1}, {real.plus(o[1], epsilon), -0.5}, {o[2], 1}}, type);

@@ -310,12 +310,8 @@ class Laws {
       if (op == "ReduceMean") {
         made = algebra_.mean(x, axes);
       } else {
-        const Shape shape = *terms_[x].shape;
-        made = algebra_.reduce("ReduceSum", algebra_.views.conform(algebra_.arithmetic.power(x, 2), shape), axes);
-        if (op == "ReduceL2") {
-          const Shape left = *terms_[made].shape;
-          made = algebra_.views.conform(algebra_.arithmetic.power(made, 0.5), left);
-        }
+        made = algebra_.reduce("ReduceSum", algebra_.power(x, 2), axes);
+        if (op == "ReduceL2") made = algebra_.power(made, 0.5);
       }
     } else {
       made = algebra_.reduce(op, x, axes);

@@ -33,6 +33,9 @@ struct Algebra {
   // Element by element: `write` is given operands that broadcast alike. nullopt where a shape is unknown.
   using Write = std::function<TermId(const std::vector<TermId>& operands)>;
   std::optional<TermId> elementwise(std::vector<TermId> operands, const Write& write);
+  // A number times each element, each element to a power.
+  TermId times(double factor, TermId x);
+  TermId power(TermId x, double exponent);
   // The largest of all ("Max"), or the smallest ("Min").
   TermId extremum(std::string_view op, std::span<const TermId> operands);
   // "ReduceSum", "ReduceMax", …: axes stay, with size 1.

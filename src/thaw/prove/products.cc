@@ -81,8 +81,7 @@ std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read) {
   } else {
     const Scaled parts = algebra.arithmetic.weight(weight);
     term.arguments[1] = parts.term;
-    made = terms.add(std::move(term));
-    if (parts.factor != 1) made = algebra.views.conform(algebra.arithmetic.times(parts.factor, made), *shape);
+    made = algebra.times(parts.factor, terms.add(std::move(term)));
   }
   if (!read.has(2)) return made;
   const auto bias = algebra.by_channel(read.operands[2], terms[made].shape->size());
