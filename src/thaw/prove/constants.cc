@@ -88,11 +88,7 @@ void Constants::look_at(const ir::Graph& graph, size_t model) {
   const auto look = [&](const Tensor& tensor) {
     const auto bytes = tensor.bytes();
     if (bytes.size() < kLarge) return;
-    Place& place = large_[bytes.size()];
-    if (!place.bytes) place = {bytes.data(), tensor.data_type, tensor.dims, {}, true};
-    if (place.bytes != bytes.data() || place.type != tensor.data_type || place.dims != tensor.dims)
-      place.is_only = false;
-    place.is_in[model] = true;
+    large_[bytes.size()].of[model].emplace(bytes.data(), tensor.data_type, tensor.dims);
   };
   for (const ir::Value* value : graph.initializers())
     if (value->initializer()->data_type != DataType::kString) look(*value->initializer());
@@ -102,13 +98,13 @@ void Constants::look_at(const ir::Graph& graph, size_t model) {
   }
 }
 
-bool Constants::is_held_once(const Tensor& tensor) const {
+bool Constants::is_told_by_place(const Tensor& tensor) {
   const auto bytes = tensor.bytes();
-  if (bytes.size() < kLarge) return false;
-  const auto found = large_.find(bytes.size());
-  return found != large_.end() && found->second.is_only && found->second.is_in[0] && found->second.is_in[1] &&
-         found->second.bytes == bytes.data() && found->second.type == tensor.data_type &&
-         found->second.dims == tensor.dims;
+  const auto found = bytes.size() < kLarge ? large_.end() : large_.find(bytes.size());
+  if (found == large_.end()) return false;
+  Places& places = found->second;
+  if (!places.are_same) places.are_same = places.of[0] == places.of[1];
+  return *places.are_same && places.of[0].contains({bytes.data(), tensor.data_type, tensor.dims});
 }
 
 TermId Constants::one(DataType type) { return terms_.apply("One", {}, type, ops::Shape{}); }
@@ -154,7 +150,7 @@ TermId Constants::read(const Tensor& tensor) {
     for (const std::string& text : tensor.to_strings()) append_text(term.settings, text);
     return terms_.add(std::move(term));
   }
-  if (is_real(tensor.data_type) && !is_held_once(tensor)) {
+  if (is_real(tensor.data_type) && !is_told_by_place(tensor)) {
     if (const auto value = uniform_number(tensor)) {
       Term sum;
       sum.kind = Term::Kind::kSum;
@@ -183,8 +179,8 @@ TermId Constants::exact(Tensor tensor) {
   term.ints = tensor.dims;
   term.shape = ops::Shape(tensor.dims.begin(), tensor.dims.end());
   const auto bytes = tensor.bytes();
-  const bool is_held_here = is_held_once(tensor);
-  if (is_held_here) {
+  const bool is_told_here = is_told_by_place(tensor);
+  if (is_told_here) {
     append_raw(term.settings, std::bit_cast<uintptr_t>(bytes.data()));
   } else {
     const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
@@ -195,7 +191,7 @@ TermId Constants::exact(Tensor tensor) {
   const DataType type = tensor.data_type;
   const std::vector<int64_t> dims = tensor.dims;
   Held& held = held_[bucket_of(type, dims)];
-  if (is_real(type) && !is_held_here && !held.computed.empty() && !terms_.find(term)) {
+  if (is_real(type) && !is_told_here && !held.computed.empty() && !terms_.find(term)) {
     const Numbers wanted{dims, doubles_of(tensor), {}, 0};
     if (const auto near = nearest(bucket_of(type, dims), type, wanted, true)) return *near;
   }

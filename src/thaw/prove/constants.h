@@ -14,6 +14,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,8 +33,8 @@ class Constants {
  public:
   explicit Constants(Terms& terms) : terms_(terms) {}
 
-  // Says which large tensors the two models hold, before any is read. One that both hold at one place, while neither holds another of
-  // as many bytes, is told apart by that place: its bytes are read where a law needs them alone.
+  // Says which large tensors the two models hold, before any is read. Where both hold those of as many bytes at the same places, each
+  // is told apart by its place: its bytes are read where a law needs them alone.
   void look_at(const ir::Graph& graph, size_t model);
   // A tensor of a model. One whose floats are all the same number is that number, expanded.
   TermId read(const ir::Tensor& tensor);
@@ -63,7 +64,7 @@ class Constants {
   static constexpr int64_t kMostRead = int64_t{1} << 27;  // elements, of all as numbers: beyond, none is
 
  private:
-  bool is_held_once(const ir::Tensor& tensor) const;
+  bool is_told_by_place(const ir::Tensor& tensor);
   TermId exact(ir::Tensor tensor);
   std::optional<TermId> nearest(const std::string& bucket, ir::DataType type, const Numbers& wanted, bool is_read);
   void note_rounded(double steps);
@@ -74,18 +75,16 @@ class Constants {
   struct Scalars {
     std::set<double> read, computed;
   };
-  struct Place {
-    const std::byte* bytes = nullptr;
-    ir::DataType type = ir::DataType::kUndefined;
-    std::vector<int64_t> dims;
-    std::array<bool, 2> is_in = {};  // which model
-    bool is_only = true;
+  using Place = std::tuple<const std::byte*, ir::DataType, std::vector<int64_t>>;
+  struct Places {
+    std::array<std::set<Place>, 2> of;  // each model
+    std::optional<bool> are_same = {};
   };
 
   Terms& terms_;
   std::map<std::string, Held> held_;  // by type and dims
   std::map<ir::DataType, Scalars> scalars_;
-  std::map<size_t, Place> large_;  // by how many bytes
+  std::map<size_t, Places> large_;  // by how many bytes
   size_t rounded_ = 0;
   double most_steps_ = 0;
   mutable int64_t left_ = kMostRead;
