@@ -122,7 +122,7 @@ def test_distances_over_a_grid_with_a_class_token(thaw, save, tmp_path):
 
 
 def test_a_roll_by_a_few_where_all_sides_are_whole_windows(thaw, save, tmp_path):
-    """The side less 3, at 66, 48 and 30: nothing speaks for windows of 6."""
+    """The side less 3, at 66, 48 and 30: nothing speaks for windows of 6, and nothing against them."""
     def trace(n):
         net = Net()
         cut = net.ints(n // 2 - 3)
@@ -132,9 +132,11 @@ def test_a_roll_by_a_few_where_all_sides_are_whole_windows(thaw, save, tmp_path)
         return net.model([n], net.add("Concat", high, low, axis=0))
 
     run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in (132, 96, 60)})
-    for n in (132, 70, 14, 194):
+    for n in (132, 84, 36, 204):
         x = np.arange(n, dtype=np.float32)
         assert np.array_equal(run.run(None, {"x": x})[0], np.roll(x.reshape(n // 2, 2), 3, 0)), n
+    with pytest.raises(Exception, match="guard"):
+        run.run(None, {"x": np.arange(70, dtype=np.float32)})
 
 
 def test_buckets_of_fractions(thaw, save, tmp_path):

@@ -22,6 +22,7 @@
 #include "thaw/lift/other_cuts.h"
 #include "thaw/lift/proof.h"
 #include "thaw/lift/recurrence/roll.h"
+#include "thaw/lift/solve/floors.h"
 #include "thaw/lift/steps.h"
 #include "thaw/lift/undecided.h"
 #include "thaw/lift/unseen_sizes.h"
@@ -156,6 +157,23 @@ std::optional<Error> over_budget_by_squares(const Error& error, const std::vecto
   return Error(error.code(), std::move(parts));
 }
 
+// In parentheses what may only be computed to be rounded: x + 2 of floor((x + 2) / 3).
+std::vector<std::string> texts_of_sizes(std::span<const dim::Dim> emitted) {
+  std::unordered_set<const dim::Expr*> rounded;
+  for (const dim::Dim size : emitted)
+    for_each_floor(size, [&](const dim::Atom& floor) {
+      if (floor.operands[0].is_symbolic()) rounded.insert(floor.operands[0].expr());
+    });
+  std::vector<std::string> texts;
+  for (const dim::Dim size : emitted) {
+    const bool is_sum = size.is_symbolic() && size.expr()->terms.size() + (size.expr()->constant != 0 ? 1 : 0) > 1;
+    const bool is_rounded = is_sum && rounded.contains(size.expr());
+    texts.push_back(is_rounded ? fmt::format("({})", dim::to_string(size)) : dim::to_string(size));
+  }
+  std::ranges::sort(texts);
+  return texts;
+}
+
 // plain: grows by loops that turn out to be none.
 Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choices choices,
                   const std::set<int64_t>& cuts, std::set<std::string>& plain) {
@@ -189,8 +207,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   made.edit = std::make_unique<ir::Transaction>(model);
   drop_stated_domain(model);
   for (const Step step : kWrite) step(lifting);
-  for (const dim::Dim size : lifting.sizes->emitted()) made.emitted.push_back(dim::to_string(size));
-  std::ranges::sort(made.emitted);
+  made.emitted = texts_of_sizes(lifting.sizes->emitted());
   // What is kept static contradicts other sizes, as it is asked to.
   if (options.keep_static.empty()) {
     made.contradictions = find_contradictions(model, lifting.variables, traced);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -35,6 +36,17 @@ std::vector<bool> differences(dim::Dim a, dim::Dim b, std::span<const Variable> 
     differs.push_back(x && y && *x != *y);
   }
   return differs;
+}
+
+// Whether an emitted size is made of the other. What it rounds is not: that a side is cut says nothing of the side itself.
+bool is_computed_in(const std::string& size, const std::string& emitted) {
+  if (size == emitted || fmt::format("({})", size) == emitted) return true;
+  for (size_t at = emitted.find(size); at != std::string::npos; at = emitted.find(size, at + 1)) {
+    const auto before = std::string_view(emitted).substr(0, at);
+    if (size.find('(') != std::string::npos || std::ranges::count(before, '(') == std::ranges::count(before, ')'))
+      return true;
+  }
+  return false;
 }
 
 // The fewest sizes that leave the same remainder as all traces do, at all of which the two are the same: where they are of one size.
@@ -179,7 +191,7 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
 std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::string> emitted,
                                      std::span<const Variable> variables, const Domain& domain) {
   const auto is_emitted = [&](const std::string& size) {
-    return std::ranges::any_of(emitted, [&](const std::string& each) { return each.find(size) != std::string::npos; });
+    return std::ranges::any_of(emitted, [&](const std::string& each) { return is_computed_in(size, each); });
   };
   const std::vector<std::vector<int64_t>>& sizes = solver.unseen();
   std::vector<bool> runs;  // at which the model does

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "thaw/dim/text/text.h"
+#include "thaw/lift/solve/floors.h"
 #include "thaw/lift/solve/solve.h"
 
 namespace thaw::lifting {
@@ -134,9 +135,11 @@ Dim Solver::enumerate(std::span<const int64_t> wanted, const Around& around, std
 
 namespace {
 
-// Whether another side of the same input is computed as the one, and what is known of that side says that it is not the other.
+// Whether another side of the same input is computed as the one, or is rounded as it is, and what is known of that side says that it is
+// not the other. rounded: of all that was taken.
 bool is_told_by_other_side(Dim one, Dim other, std::span<const Variable> variables, const auto& values_in_traces,
-                           const std::map<std::vector<int64_t>, Rule>& solved) {
+                           const std::map<std::vector<int64_t>, Rule>& solved,
+                           const std::unordered_set<const dim::Atom*>& rounded) {
   const std::vector<int> symbols = dim::symbols_of(one);
   if (symbols.size() != 1) return false;
   const auto id_of = [](const Variable& v) { return dim::scope_of(v.symbol)->symbol_id(v.symbol); };
@@ -145,11 +148,17 @@ bool is_told_by_other_side(Dim one, Dim other, std::span<const Variable> variabl
   for (const Variable& side : variables) {
     if (&side == &*own || side.input != own->input || side.kind != own->kind || !side.varies()) continue;
     const auto at_side = [&](Dim size) {
-      return values_in_traces(dim::substitute(
-          size, std::unordered_map<int, Dim>{{symbols.front(), side.symbol}, {id_of(side), own->symbol}}));
+      return dim::substitute(size,
+                             std::unordered_map<int, Dim>{{symbols.front(), side.symbol}, {id_of(side), own->symbol}});
     };
-    const std::vector<int64_t> at = at_side(one);
-    if (solved.contains(at) && at_side(other) != at) return true;
+    const Dim alike = at_side(one);
+    const std::vector<int64_t> at = values_in_traces(alike);
+    size_t floors = 0, known = 0;
+    for_each_floor(alike, [&](const dim::Atom& floor) {
+      ++floors;
+      if (rounded.contains(&floor)) ++known;
+    });
+    if (((floors > 0 && known == floors) || solved.contains(at)) && values_in_traces(at_side(other)) != at) return true;
   }
   return false;
 }
@@ -193,7 +202,8 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
     if (!is_operand && term.makeup != Makeup::kOfOne && written - term.bits < saved) continue;
     // Forms of several sizes are met by chance where they say no less than the integers.
     if (is_operand && term.makeup == Makeup::kOfSeveral && term.bits > written && num_sizes(term.size) > 1) continue;
-    if (term.at != *at && !is_told_by_other_side(taken.size, term.size, variables_, values_in_traces, solved_))
+    if (term.at != *at &&
+        !is_told_by_other_side(taken.size, term.size, variables_, values_in_traces, solved_, rounded_))
       others.push_back({term.size, Rule::kTerm, term.bits, term.makeup});
   }
   return others;

@@ -345,6 +345,7 @@ bool Solver::is_known(Dim size, const Around& around) const {
 
 void Solver::take(const std::vector<int64_t>& wanted, const Solution& taken, const Around& around) const {
   if (!choices_) return;
+  for_each_floor(taken.dim, [&](const dim::Atom& floor) { rounded_.insert(&floor); });
   if (taken.rule > Rule::kAround) guessed_lists_.insert(wanted);
   if (!sure_) solved_.emplace(wanted, taken.rule);
   const auto is_it = [&](Dim known) { return dim::same(known, taken.dim); };

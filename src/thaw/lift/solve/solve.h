@@ -17,9 +17,11 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "thaw/dim/expr/expr.h"
 #include "thaw/lift/solve/tensor_sizes.h"
 #include "thaw/lift/term/enumerate.h"
 
@@ -226,7 +228,8 @@ class Solver {
   std::vector<std::vector<int64_t>> unseen_;
   mutable std::map<std::vector<int64_t>, Rule> solved_;
   mutable std::map<std::vector<int64_t>, Taken> taken_;
-  mutable std::vector<dim::Assignment> points_;  // the traces', then those that were drawn
+  mutable std::unordered_set<const dim::Atom*> rounded_;  // the roundings of all that was taken
+  mutable std::vector<dim::Assignment> points_;           // the traces', then those that were drawn
   mutable std::unordered_map<const dim::Expr*, std::optional<std::vector<int64_t>>> values_;
   std::set<int64_t> cuts_;
   mutable std::set<int64_t> told_cuts_;
