@@ -371,6 +371,20 @@ def test_a_batch_norm_that_went_into_a_convolution(thaw, save):
     assert one["verdict"] != "proven" and one["place"]
 
 
+@pytest.mark.parametrize("odd", [-1, 0, np.inf, np.nan, 3e38, 1e-42])
+def test_constants_that_make_no_number_together(thaw, save, odd):
+    """Under a root, as a factor and as a divisor: a model is itself all the same."""
+    rng = np.random.default_rng(13)
+    scale, shift, mean, variance = (rng.random(4).astype(np.float32) + 0.5 for _ in range(4))
+    variance[1] = scale[2] = odd
+    by = np.array([2, odd, 0.5, 3], np.float32)[:, None, None]
+    nodes = [node("BatchNormalization", "x s t m v", "a"), node("Mul", "a two", "b"), node("Mul", "b by", "c"), node("Div", "c by", "d"),
+             node("Add", "d b", "e"), node("Mul", "e two", "y")]
+    constants = [("s", scale), ("t", shift), ("m", mean), ("v", variance), ("by", by), ("two", np.float32(2))]
+    path = save(model(nodes, [("x", FLOAT, ("n", 4, "h", "w"))], Y, constants), "odd")
+    assert verdicts(proofs(thaw, path, path)) == {"y": "proven"}
+
+
 def test_a_scale_that_went_into_a_weight(thaw, save):
     """Of all channels, behind a product and before one, in a sum."""
     rng = np.random.default_rng(12)

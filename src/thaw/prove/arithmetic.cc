@@ -203,7 +203,10 @@ Scaled Arithmetic::folded(Scaled addend, DataType type) {
     has_constant = has_constant || (constants_.is_constant(term.arguments[i]) && term.numbers[i] == 1);
   }
   if (!has_constant) return addend;
+  // Constants that make no number together, as what lies under a root of less than 0, leave the same product and the number again.
+  if (!folding_.insert(addend.term).second) return addend;
   const TermId made = product(factors, type, addend.factor);
+  folding_.erase(addend.term);
   return terms_[made].kind == Term::Kind::kProduct ? Scaled{1, made} : addend;
 }
 

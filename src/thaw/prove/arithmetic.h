@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -78,6 +79,7 @@ class Arithmetic {
   Constants& constants_;
   Views& views_;
   const Weights weights_;
+  std::set<TermId> folding_;  // products that a number is going into
 };
 
 }  // namespace thaw::proving

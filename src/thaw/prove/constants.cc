@@ -98,7 +98,7 @@ void Constants::look_at(const ir::Graph& graph, size_t model) {
   }
 }
 
-bool Constants::is_told_by_place(const Tensor& tensor) {
+bool Constants::is_known_by_place(const Tensor& tensor) {
   const auto bytes = tensor.bytes();
   const auto found = bytes.size() < kLarge ? large_.end() : large_.find(bytes.size());
   if (found == large_.end()) return false;
@@ -150,7 +150,7 @@ TermId Constants::read(const Tensor& tensor) {
     for (const std::string& text : tensor.to_strings()) append_text(term.settings, text);
     return terms_.add(std::move(term));
   }
-  if (is_real(tensor.data_type) && !is_told_by_place(tensor)) {
+  if (is_real(tensor.data_type) && !is_known_by_place(tensor)) {
     if (const auto value = uniform_number(tensor)) {
       Term sum;
       sum.kind = Term::Kind::kSum;
@@ -179,8 +179,8 @@ TermId Constants::exact(Tensor tensor) {
   term.ints = tensor.dims;
   term.shape = ops::Shape(tensor.dims.begin(), tensor.dims.end());
   const auto bytes = tensor.bytes();
-  const bool is_told_here = is_told_by_place(tensor);
-  if (is_told_here) {
+  const bool is_known_here = is_known_by_place(tensor);
+  if (is_known_here) {
     append_raw(term.settings, std::bit_cast<uintptr_t>(bytes.data()));
   } else {
     const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
@@ -191,7 +191,7 @@ TermId Constants::exact(Tensor tensor) {
   const DataType type = tensor.data_type;
   const std::vector<int64_t> dims = tensor.dims;
   Held& held = held_[bucket_of(type, dims)];
-  if (is_real(type) && !is_told_here && !held.computed.empty() && !terms_.find(term)) {
+  if (is_real(type) && !is_known_here && !held.computed.empty() && !terms_.find(term)) {
     const Numbers wanted{dims, doubles_of(tensor), {}, 0};
     if (const auto near = nearest(bucket_of(type, dims), type, wanted, true)) return *near;
   }

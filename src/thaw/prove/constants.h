@@ -64,7 +64,7 @@ class Constants {
   static constexpr int64_t kMostRead = int64_t{1} << 27;  // elements, of all as numbers: beyond, none is
 
  private:
-  bool is_told_by_place(const ir::Tensor& tensor);
+  bool is_known_by_place(const ir::Tensor& tensor);
   TermId exact(ir::Tensor tensor);
   std::optional<TermId> nearest(const std::string& bucket, ir::DataType type, const Numbers& wanted, bool is_read);
   void note_rounded(double steps);
