@@ -93,7 +93,7 @@ ENDS = {
     "no more than 40": lambda n: min(n, 40), "eighths": lambda n: -(-n // 8), "and one": lambda n: -(-n // 8) + 1, "seven eighths": lambda n: int(n * 0.875),
     "all": lambda n: n,
 }
-TRACED = [(37, 58, 83), (29, 46, 71), (40, 53, 97), (32, 64, 128), (48, 64, 96), (50, 100, 150), (56, 80, 112), (37, 82), (64, 128)]
+TRACED = [(37, 58, 83), (40, 57, 97, 139), (29, 46, 71), (40, 53, 97), (32, 64, 128), (48, 64, 96), (50, 100, 150), (56, 80, 112), (37, 82), (64, 128)]
 FUNCTIONS = {**{name: cut(end) for name, end in ENDS.items()}, "behind three strides": strided,
              "windows of 8": padded(8), "windows of 7": padded(7)}
 
@@ -117,7 +117,7 @@ def test_no_trace_gives_a_wrong_number(thaw, save, tmp_path, name):
                 continue
             right += 1
             assert np.array_equal(got, truth.run(None, {"x": x})[0]), (sizes, n)
-    assert right > len(wanted) // 2
+    assert right > len(wanted)
 
 
 def ceil(n, d):

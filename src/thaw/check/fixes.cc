@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "thaw/core/ascii.h"
+#include "thaw/core/shell_word.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::checking {
@@ -62,20 +62,8 @@ bool stays_in_directml(const Finding& finding) {
   return finding.code == "THAW030" && finding.where.op.starts_with(fmt::format("{}.", ops::kMicrosoft));
 }
 
-// As a shell takes it.
-std::string quoted(const std::string& path) {
-  const auto is_plain = [](unsigned char c) {
-    return ascii::is_letter_or_digit(c) || c >= 0x80 ||
-           std::string_view("_-./+,:@").find(static_cast<char>(c)) != std::string_view::npos;
-  };
-  if (!path.empty() && path.front() != '-' && std::ranges::all_of(path, is_plain)) return path;
-  std::string text = path.starts_with('-') ? "./'" : "'";
-  for (const char c : path) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 std::string file_of(const ir::Model& model) {
-  return model.path.extension().empty() ? "model.onnx" : quoted(model.path.string());
+  return model.path.extension().empty() ? "model.onnx" : shell_path(model.path.string());
 }
 
 // A vision tower, as far as its inputs tell: the checkpoint may still be there.

@@ -12,20 +12,14 @@
 #include "thaw/cli/options_table.h"
 #include "thaw/cli/output.h"
 #include "thaw/cli/verb.h"
+#include "thaw/core/shell_word.h"
 
 namespace thaw::cli {
 namespace {
 
 enum class Shell : uint8_t { kNone, kBash, kZsh, kFish, kMan, kTable };
 
-// "'it'\''s'": one word for either shell.
-std::string shell_word(std::string_view text) {
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
-
-// The same for fish, which knows \\' and \\\\ inside of quotes.
+// One word for fish, which knows \\' and \\\\ inside of quotes.
 std::string fish_word(std::string_view text) {
   std::string word = "'";
   for (const char c : text) word += c == '\'' || c == '\\' ? std::string("\\") + c : std::string(1, c);
@@ -124,7 +118,7 @@ std::string zsh_script() {
   std::string cases;
   for (const Verb& verb : all_verbs()) {
     const std::vector<OptionInfo> all = declared(verb)->all();
-    names += fmt::format("    {}\n", shell_word(fmt::format("{}:{}", verb.name, zsh_text(verb.summary))));
+    names += fmt::format("    {}\n", shell_quoted(fmt::format("{}:{}", verb.name, zsh_text(verb.summary))));
     cases += fmt::format("    {})\n      _arguments -s", verb.name);
     for (const OptionInfo& option : all) {
       const std::string type = zsh_text(option.type);
@@ -132,7 +126,7 @@ std::string zsh_script() {
       if (!option.position.empty()) {
         const std::string each = option.repeats ? "*:" : ":";
         cases +=
-            " \\\n        " + shell_word(fmt::format("{}{}:{}", each, zsh_text(option.names()), zsh_action(option)));
+            " \\\n        " + shell_quoted(fmt::format("{}{}:{}", each, zsh_text(option.names()), zsh_action(option)));
         continue;
       }
       for (const std::string& word : spellings(option)) {
@@ -140,7 +134,7 @@ std::string zsh_script() {
         const std::string name = option.takes_value() && word.starts_with("--") ? word + "=" : word;
         const std::string value = option.takes_value() ? fmt::format(":{}:{}", type, zsh_action(option)) : "";
         const std::string repeat = option.repeats ? "*" : "";
-        cases += " \\\n        " + shell_word(fmt::format("{}{}[{}]{}", repeat, name, text, value));
+        cases += " \\\n        " + shell_quoted(fmt::format("{}{}[{}]{}", repeat, name, text, value));
       }
     }
     cases += "\n      ;;\n";

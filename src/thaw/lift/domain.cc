@@ -21,12 +21,6 @@ namespace {
 using dim::Dim;
 using Floors = std::set<const dim::Atom*, ByMaking>;
 
-int64_t common_step(std::span<const int64_t> at) {
-  int64_t step = 0;
-  for (const int64_t value : at) step = std::gcd(step, value - at.front());
-  return step;
-}
-
 int64_t remainder_of(int64_t value, int64_t modulus) { return ((value % modulus) + modulus) % modulus; }
 
 void collect_floors(Dim size, Floors& out) {

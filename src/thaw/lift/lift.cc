@@ -166,8 +166,7 @@ std::vector<std::string> texts_of_sizes(std::span<const dim::Dim> emitted) {
     });
   std::vector<std::string> texts;
   for (const dim::Dim size : emitted) {
-    const bool is_sum = size.is_symbolic() && size.expr()->terms.size() + (size.expr()->constant != 0 ? 1 : 0) > 1;
-    const bool is_rounded = is_sum && rounded.contains(size.expr());
+    const bool is_rounded = num_summands(size) > 1 && rounded.contains(size.expr());
     texts.push_back(is_rounded ? fmt::format("({})", dim::to_string(size)) : dim::to_string(size));
   }
   std::ranges::sort(texts);

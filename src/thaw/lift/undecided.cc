@@ -57,8 +57,7 @@ std::optional<Congruence> shared_remainder(dim::Dim a, dim::Dim b, std::span<con
   for (const Variable& v : variables) {
     dim::Scope& scope = *dim::scope_of(v.symbol);
     if (scope.symbol_id(v.symbol) != symbols.front() || !v.varies()) continue;
-    int64_t step = 0;
-    for (const int64_t at : v.at) step = std::gcd(step, at - v.at.front());
+    const int64_t step = common_step(v.at);
     const dim::Dim pieces = scope.fresh("pieces", dim::SymbolKind::kInputDim);
     for (int64_t modulus = 2; modulus <= step; ++modulus) {
       if (step % modulus != 0) continue;

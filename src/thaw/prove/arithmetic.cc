@@ -203,10 +203,7 @@ Scaled Arithmetic::folded(Scaled addend, DataType type) {
     has_constant = has_constant || (constants_.is_constant(term.arguments[i]) && term.numbers[i] == 1);
   }
   if (!has_constant) return addend;
-  // Constants that make no number together, as what lies under a root of less than 0, leave the same product and the number again.
-  if (!folding_.insert(addend.term).second) return addend;
   const TermId made = product(factors, type, addend.factor);
-  folding_.erase(addend.term);
   return terms_[made].kind == Term::Kind::kProduct ? Scaled{1, made} : addend;
 }
 
@@ -248,11 +245,15 @@ TermId Arithmetic::sum(const std::vector<Scaled>& addends, DataType type) {
   for (Scaled& one : merged) one = folded(one, type);
   merged.insert(merged.end(), constants.begin(), constants.end());
   if (merged.empty()) merged.push_back({0, constants_.one(type)});
-  std::ranges::stable_sort(merged, {}, &Scaled::term);
-  for (Scaled& one : merged) one.factor = constants_.number(one.factor, type);
-  if (merged.size() == 1 && merged[0].factor == 1) return merged[0].term;
+  return written(std::move(merged), type);
+}
+
+TermId Arithmetic::written(std::vector<Scaled> addends, DataType type) {
+  std::ranges::stable_sort(addends, {}, &Scaled::term);
+  for (Scaled& one : addends) one.factor = constants_.number(one.factor, type);
+  if (addends.size() == 1 && addends[0].factor == 1) return addends[0].term;
   Term term = begin(Term::Kind::kSum, type);
-  for (const Scaled& one : merged) append(term, one.term, one.factor);
+  for (const Scaled& one : addends) append(term, one.term, one.factor);
   return terms_.add(std::move(term));
 }
 
@@ -393,7 +394,8 @@ TermId Arithmetic::product(const std::vector<Power>& given, DataType type, doubl
   std::ranges::stable_sort(factors, is_before);
   Term term = begin(Term::Kind::kProduct, type);
   for (const Power& one : factors) append(term, one.term, one.exponent);
-  return scaled({number, terms_.add(std::move(term))}, type);
+  // The number is left where constants make none together, as what lies under a root of less than 0: it goes into none of them.
+  return written({{number, terms_.add(std::move(term))}}, type);
 }
 
 }  // namespace thaw::proving

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,6 +68,7 @@ class Arithmetic {
   bool is_one(TermId x) const { return terms_[x].is("One"); }
   std::optional<size_t> lead_of(const Term& sum) const;
   Scaled folded(Scaled addend, ir::DataType type);
+  TermId written(std::vector<Scaled> addends, ir::DataType type);  // as they are
   std::optional<Numbers> combined(std::span<const Power> factors, double factor) const;
   std::optional<Numbers> added(std::span<const Scaled> addends) const;
   std::optional<Scaled> with_scaled_weight(TermId of, TermId scale, ir::DataType type);
@@ -79,7 +79,6 @@ class Arithmetic {
   Constants& constants_;
   Views& views_;
   const Weights weights_;
-  std::set<TermId> folding_;  // products that a number is going into
 };
 
 }  // namespace thaw::proving

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/shell_word.h"
 
 namespace thaw::verbs {
 namespace {
@@ -46,25 +46,16 @@ std::string smaller_sizes_of(size_t which, const NamedSizes& sizes) {
   return fmt::format("{}={}{}{}", sizes[which].first, values, rest.empty() ? "" : ",", rest);
 }
 
-// As a shell takes it.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:-+@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
-
 std::string command_of(const VerifyOptions& options, const NamedSizes& sizes) {
-  std::string command =
-      fmt::format("thaw verify {} --against {}", quoted(options.model.string()), quoted(options.reference.string()));
-  if (!sizes.empty()) command += " --sizes " + quoted(spec_of(sizes));
+  std::string command = fmt::format("thaw verify {} --against {}", shell_path(options.model.string()),
+                                    shell_path(options.reference.string()));
+  if (!sizes.empty()) command += " --sizes " + shell_word(spec_of(sizes));
   if (options.feeds.seed != 0) command += fmt::format(" --seed {}", options.feeds.seed);
   for (const auto& [option, value] : {std::pair("--atol", options.tolerance.absolute),
                                       {"--rtol", options.tolerance.relative},
                                       {"--cosine", options.tolerance.cosine}})
     if (value) command += fmt::format(" {} {}", option, *value);
-  for (const std::string& output : options.outputs) command += " --outputs " + quoted(output);
+  for (const std::string& output : options.outputs) command += " --outputs " + shell_word(output);
   return command;
 }
 

@@ -177,6 +177,12 @@ int64_t common_divisor(std::span<const int64_t> values) {
   return divisor;
 }
 
+int64_t common_step(std::span<const int64_t> values) {
+  int64_t step = 0;
+  for (const int64_t value : values) step = std::gcd(step, value - values.front());
+  return step;
+}
+
 std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vector<AddedInput>& added,
                                      dim::Scope& scope) {
   require_usable_values(traces, added);

@@ -54,6 +54,8 @@ dim::Assignment assignment_of(std::span<const Variable> variables, const std::fu
 
 // The largest number that divides all; 0 of none, or where all are 0.
 int64_t common_divisor(std::span<const int64_t> values);
+// The largest number by which all leave one remainder; 0 where all are the same.
+int64_t common_step(std::span<const int64_t> values);
 
 // The sizes of the traces as variables of a scope. Dims that are equal in every trace are one variable; a dim with a
 // name keeps it, others are called "<input>_dim<axis>". Dims come before values: a size is told by a dim where it can

@@ -1,7 +1,6 @@
 // What leaves room for chance, by what it takes to write it down as a term (term/enumerate.h).
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -163,8 +162,6 @@ bool is_told_by_other_side(Dim one, Dim other, std::span<const Variable> variabl
   return false;
 }
 
-size_t num_sizes(Dim size) { return dim::symbols_of(size).size(); }
-
 }  // namespace
 
 std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Taken& taken) const {
@@ -182,7 +179,7 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
   const auto is_even = [](int64_t v) { return v % 2 == 0; };
   const double room = is_operand ? kOpen - (is_of_distances ? kBitsOfDistances : 0) : kLead,
                written = bits_of_list(wanted);
-  const SharedRemainders shared = is_operand ? shared_remainders() : SharedRemainders();
+  const SharedRemainders none, &shared = is_operand ? shared_remainders() : none;
   const auto differs_there = [&](const Term& term) {
     return std::ranges::any_of(shared.points, [&](const dim::Assignment& point) {
       const auto own_value = dim::evaluate(taken.size, point), value = dim::evaluate(term.size, point);
@@ -201,7 +198,8 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
     const double saved = term.makeup == Makeup::kWithNumber ? kSavedWithNumber : kSaved;
     if (!is_operand && term.makeup != Makeup::kOfOne && written - term.bits < saved) continue;
     // Forms of several sizes are met by chance where they say no less than the integers.
-    if (is_operand && term.makeup == Makeup::kOfSeveral && term.bits > written && num_sizes(term.size) > 1) continue;
+    if (is_operand && term.makeup == Makeup::kOfSeveral && term.bits > written && dim::symbols_of(term.size).size() > 1)
+      continue;
     if (term.at != *at &&
         !is_told_by_other_side(taken.size, term.size, variables_, values_in_traces, solved_, rounded_))
       others.push_back({term.size, Rule::kTerm, term.bits, term.makeup});
@@ -211,22 +209,22 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
 
 // Sizes that all leave the same remainder, as 224, 256 and 320 do by 32, say nothing of how parts of it are rounded: by as many more bits
 // is what they leave open less plain. By 11 and 13 nobody cuts.
-Solver::SharedRemainders Solver::shared_remainders() const {
-  SharedRemainders shared;
-  int64_t most = 1;
+const SharedRemainders& Solver::shared_remainders() const {
+  if (shared_remainders_) return *shared_remainders_;
+  std::vector<int64_t> steps;
   for (const Variable& v : variables_) {
-    int64_t step = 0, plain = 1;
-    for (const int64_t at : v.at) step = std::gcd(step, at - v.at.front());
+    const int64_t step = common_step(v.at);
+    int64_t plain = 1;
     for (const int64_t factor : {2, 3, 5, 7})
       for (int64_t left = step; left > 0 && left % factor == 0; left /= factor) plain *= factor;
-    shared.steps.push_back(plain);
-    most = std::max(most, plain);
+    steps.push_back(plain);
   }
+  const int64_t most = std::ranges::max(steps);
+  SharedRemainders& shared = shared_remainders_.emplace();
   shared.bits = std::log2(static_cast<double>(most));
   for (int64_t k = 1; k <= 12 && most > 1; ++k)
     shared.points.push_back(assignment_of(variables_, [&](size_t i) {
-      const int64_t step = shared.steps[i];
-      return variables_[i].at.front() % step + step * (k + static_cast<int64_t>(i) % 5);
+      return variables_[i].at.front() % steps[i] + steps[i] * (k + static_cast<int64_t>(i) % 5);
     }));
   return shared;
 }

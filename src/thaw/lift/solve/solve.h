@@ -128,6 +128,12 @@ struct Taken {
   Around around;
 };
 
+// Sizes that leave the same remainders as all traces do, and the bits of the largest number that they are remainders by.
+struct SharedRemainders {
+  std::vector<dim::Assignment> points = {};
+  double bits = 0;
+};
+
 class Solver {
  public:
   // choices: to follow, and to take note of what is asked; may be null. tensors: may be null.
@@ -191,13 +197,7 @@ class Solver {
 
   static constexpr size_t kFewestToRank = 3;
 
-  // By variable, of what all traces leave the same remainder; sizes that leave it too; and the bits of the largest.
-  struct SharedRemainders {
-    std::vector<int64_t> steps = {};
-    std::vector<dim::Assignment> points = {};
-    double bits = 0;
-  };
-  SharedRemainders shared_remainders() const;
+  const SharedRemainders& shared_remainders() const;
   // Whether all that it is of is known at the place.
   bool is_known(dim::Dim size, const Around& around) const;
   // Takes note of what was taken.
@@ -228,6 +228,7 @@ class Solver {
   std::vector<std::vector<int64_t>> unseen_;
   mutable std::map<std::vector<int64_t>, Rule> solved_;
   mutable std::map<std::vector<int64_t>, Taken> taken_;
+  mutable std::optional<SharedRemainders> shared_remainders_;
   mutable std::unordered_set<const dim::Atom*> rounded_;  // the roundings of all that was taken
   mutable std::vector<dim::Assignment> points_;           // the traces', then those that were drawn
   mutable std::unordered_map<const dim::Expr*, std::optional<std::vector<int64_t>>> values_;

@@ -26,8 +26,8 @@ constexpr int64_t kMostMore = 5;                     // positions beside those o
 constexpr double kMostOfAPair = 11;                  // bits of each of two forms that are combined
 constexpr size_t kMostHalved = 48;                   // forms whose differences are halved
 constexpr double kWindow = 1.5;                      // a number that readers cut by
-constexpr double kOddShare =
-    7;  // rounded elsewhere than at none, at half or at all of a piece: what convolutions leave, which is a tensor's size
+// Rounded elsewhere than at none, at half or at all of a piece: what convolutions leave, which is a tensor's size.
+constexpr double kOddShare = 7;
 constexpr double kOtherWay = 3, kHalfOfCut = 3;
 constexpr double kCutPosition = 4;  // more than a cut size
 constexpr double kSum = 3, kDifference = 3.5, kProduct = 2, kQuotient = 4.5, kExtreme = 4.5, kHalf = 4;
@@ -57,11 +57,6 @@ uint64_t hash_of(std::span<const int64_t> values) {
 }
 
 bool is_cut(const Forms::Form& form) { return form.shape != Shape::kItself && form.shape != Shape::kDistances; }
-
-int64_t num_summands(Dim size) {
-  if (!size.is_symbolic()) return 1;
-  return std::ssize(size.expr()->terms) + (size.expr()->constant != 0 ? 1 : 0);
-}
 
 int64_t value_of(Shape shape, int64_t n, int64_t p, int64_t v) {
   const auto missing = [&] { return ceil_of(v, n) * n - v; };
@@ -187,6 +182,11 @@ class Making {
 };
 
 }  // namespace
+
+int64_t num_summands(Dim size) {
+  if (!size.is_symbolic()) return 1;
+  return std::ssize(size.expr()->terms) + (size.expr()->constant != 0 ? 1 : 0);
+}
 
 double bits_of_list(std::span<const int64_t> values) {
   double bits = 0;

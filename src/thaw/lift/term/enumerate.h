@@ -47,6 +47,9 @@ struct Term {
   Makeup makeup = Makeup::kOfOne;
 };
 
+// How many are added up in a size: 1 of a product.
+int64_t num_summands(dim::Dim size);
+
 // What it takes to write these integers down, one after the other: of one that was there before, a bit.
 double bits_of_list(std::span<const int64_t> values);
 
