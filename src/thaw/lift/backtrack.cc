@@ -9,7 +9,7 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kMostAttempts = 50, kMostSolutions = 8;
+constexpr size_t kMostAttempts = 30, kMostSolutions = 8;
 
 class Backtracking {
  public:

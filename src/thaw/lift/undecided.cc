@@ -222,9 +222,7 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
     if (!is_emitted(dim::to_string(taken.dim))) continue;
     for (size_t next = solved.chosen + 1; next < solved.solutions.size(); ++next) {
       const Solution& other = solved.solutions[next];
-      // Two numbers are a tensor's size by chance too.
-      const int chance = taken.rule == Rule::kTensor ? chance_of(Rule::kTensorLine) : chance_of(taken.rule);
-      if (chance_of(other.rule) <= chance) add(wanted, next, taken.rule, taken.dim, other, false);
+      add(wanted, next, taken.rule, taken.dim, other, false);
     }
   }
   std::ranges::stable_sort(open, [](const OpenChoice& a, const OpenChoice& b) { return a.rule > b.rule; });

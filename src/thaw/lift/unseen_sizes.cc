@@ -111,7 +111,8 @@ class Probes {
   }
 
   static dim::Dim out_of(const Variable& v, const std::vector<Variable>& others) {
-    if (const auto found = Solver(others).solve(v.at)) return *found;
+    const std::vector<Solution> plain = Solver(others).solutions(v.at, 1);
+    if (!plain.empty() && plain.front().rule <= Rule::kLine) return plain.front().dim;
     if (const auto found = sum_of_two(v.at, others)) return *found;
     return sum_of_lines(v.at, others).value_or(dim::Dim());
   }

@@ -34,16 +34,16 @@ const std::vector<int64_t>* Solver::values_of(Dim size) const {
 std::vector<Atom> Solver::atoms_of(const Around& around) const {
   constexpr double kAxis = 1, kAround = 1.5, kVariable = 1.5, kBatch = 2.5, kTensor = 2.5, kValue = 0.5, kExtreme = 3;
   std::vector<Atom> atoms;
-  const auto add = [&](Dim size, double bits, Atom::Cut cut) {
+  const auto add = [&](Dim size, double bits, Atom::Cut cut, bool is_batch = false) {
     if (!size.is_symbolic()) return;
-    if (const std::vector<int64_t>* at = values_of(size)) atoms.push_back({size, *at, bits, cut});
+    if (const std::vector<int64_t>* at = values_of(size)) atoms.push_back({size, *at, bits, cut, is_batch});
   };
   for (const Variable& axis : around.axes) add(axis.symbol, kAxis, Atom::Cut::kOnce);
   for (const Variable& size : around.sizes) add(size.symbol, kAround, Atom::Cut::kOnce);
   for (const Variable& v : variables_) {
     const bool is_dim = v.kind == Variable::Kind::kDim;
     add(v.symbol, (v.is_batch ? kBatch : kVariable) + (is_dim ? 0 : kValue),
-        is_dim ? Atom::Cut::kTwice : Atom::Cut::kOnce);
+        is_dim ? Atom::Cut::kTwice : Atom::Cut::kOnce, v.is_batch);
     if (v.is_batch || !v.varies()) continue;
     // The shorter and the longer of two sides of one input.
     for (const Variable& other : variables_) {
@@ -59,77 +59,103 @@ std::vector<Atom> Solver::atoms_of(const Around& around) const {
 }
 
 const std::vector<Term>& Solver::terms_of(std::span<const int64_t> wanted, const Around& around) const {
-  constexpr size_t kMostTerms = 24;
-  // Sides are cut alike.
-  std::vector<int64_t> windows = around.windows;
-  windows.insert(windows.end(), cuts_.begin(), cuts_.end());
-  TermKey key{{wanted.begin(), wanted.end()}, windows, {}, around.places};
+  constexpr size_t kMostTerms = 24, kMostKept = 64;
+  TermKey key{{wanted.begin(), wanted.end()}, {around.windows, cuts_}, {}, around.places};
   for (const std::vector<Variable>* sizes : {&around.axes, &around.sizes})
     for (const Variable& size : *sizes) key.sizes.push_back(size.symbol.expr());
   const auto [known, is_new] = terms_.try_emplace(std::move(key));
-  if (is_new)
-    known->second = Terms(atoms_of(around), wanted.size(), forms_, windows, around.places).find(wanted, kMostTerms);
+  if (!is_new) return known->second;
+  std::vector<Atom> atoms = atoms_of(around);
+  AtomsKey of{{}, known->first.cuts, around.places};
+  for (const Atom& atom : atoms) of.atoms.emplace_back(atom.size.expr(), atom.bits);
+  if (terms_over_.size() == kMostKept) terms_over_.clear();
+  auto over = terms_over_.find(of);
+  if (over == terms_over_.end()) {
+    Terms made(std::move(atoms), wanted.size(), forms_, of.cuts, of.is_position);
+    over = terms_over_.emplace(std::move(of), std::move(made)).first;
+  }
+  known->second = over->second.find(wanted, kMostTerms);
   return known->second;
 }
 
-std::vector<Solution> Solver::ranked(std::vector<Solution> found, std::span<const int64_t> wanted,
-                                     const Around& around) const {
-  if (found.empty()) return found;
-  constexpr double kUnmeasured = 1000;
-  const std::vector<Term>& terms = terms_of(wanted, around);
-  std::vector<bool> is_found(terms.size());
-  for (Solution& each : found) {
-    each.bits = kUnmeasured;
-    const std::vector<int64_t>* at = values_of(each.dim);
-    for (size_t i = 0; at && i < terms.size(); ++i) {
-      if (terms[i].at != *at) continue;
-      if (!is_found[i]) each.bits = terms[i].bits;
-      each.makeup = terms[i].makeup;
-      is_found[i] = true;
-    }
-  }
-  std::ranges::stable_sort(found, {}, &Solution::bits);
-  const double written = bits_of_list(wanted);
-  std::vector<Solution> all;
-  for (size_t i = 0; i < terms.size(); ++i)
-    if (!is_found[i]) all.push_back({terms[i].size, Rule::kTerm, terms[i].bits, terms[i].makeup});
-  // What is no term is measured by none: others are as good only where they say far more than the integers.
-  if (found.front().bits == kUnmeasured)
-    found.front().bits = !terms.empty() && terms.front().bits + kSaved <= written ? terms.front().bits : 0;
-  // What no rule gives comes first only where it does.
-  const bool leads =
-      !all.empty() && all.front().bits + kSaved <= written && all.front().bits + kLead <= found.front().bits;
-  all.insert(all.begin() + (leads ? 1 : 0), found.front());
-  all.insert(all.end(), found.begin() + 1, found.end());
-  std::stable_sort(all.begin() + 1, all.end(), [](const Solution& a, const Solution& b) { return a.bits < b.bits; });
-  // Which axis it is may be known later.
-  const bool waits = !around.axes.empty() && !around.has_own_axes;
-  if (sure_ && (waits || (all.size() > 1 && all[1].bits < all[0].bits + kLead))) all.clear();
-  return all;
+// Whether every part in it is one of the inputs' sizes that is exact in all traces.
+bool Solver::is_exact(Dim size, size_t num_traces) const {
+  bool exact = true;
+  for_each_floor(size, [&](const dim::Atom& floor) {
+    const Dim whole = floor.operands[0];
+    const std::vector<int64_t>* at = values_of(whole);
+    const auto divisor = floor.operands[1].constant();
+    exact = exact && at && divisor && num_summands(whole) == 1 &&
+            std::ranges::all_of(std::span(*at).first(num_traces), [&](int64_t v) { return v % *divisor == 0; });
+  });
+  return exact;
 }
 
-Dim Solver::enumerate(std::span<const int64_t> wanted, const Around& around, std::string& open) const {
-  constexpr double kCheapest = 2;
-  const double written = bits_of_list(wanted);
-  const std::vector<int64_t> key(wanted.begin(), wanted.end());
-  const auto choice = choices_ ? choices_->find(key) : Choices::const_iterator();
-  const bool is_refused = choices_ && choice != choices_->end() && choice->second.index > 0;
-  if (sure_ || is_refused || variables_.empty() || !ranks(wanted) || written < kCheapest + kSaved) return {};
+Solution Solver::solution_of(const Term& term, size_t num_traces) const {
+  if (term.is_told) return {term.size, Rule::kAround, 0, term.makeup};
+  if (term.rounds) return {term.size, Rule::kTerm, term.bits, term.makeup};
+  if (term.makeup != Makeup::kOfOne && term.makeup != Makeup::kOfFactors)
+    return {term.size, Rule::kLine, term.bits, term.makeup};
+  return {term.size, is_exact(term.size, num_traces) ? Rule::kPart : Rule::kAround, term.bits, term.makeup};
+}
+
+namespace {
+
+// Whether the integers tell it from chance.
+bool is_told(const Term& term, const std::vector<Term>& terms, std::span<const int64_t> wanted, const Around& around) {
+  constexpr double kMostOverTheList = 4;
+  const double over = term.bits - bits_of_list(wanted);
+  const bool is_operand = !around.only_windows && !around.axes.empty();
+  const bool leads = &term == &terms.front() && (terms.size() == 1 || terms[1].bits >= term.bits + kLead);
+  switch (term.makeup) {
+    case Makeup::kOfOne:
+      return over <= kMostOverTheList;
+    case Makeup::kWithNumber:
+    case Makeup::kOfFactors:
+      return over <= (is_operand ? kMostOverTheList : term.rounds ? -kSavedWithNumber : 0);
+    case Makeup::kOfSeveral:
+      return term.rounds ? over <= -kSaved && leads : over <= 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+void Solver::add_terms(std::vector<Solution>& found, size_t most, std::span<const int64_t> wanted,
+                       const Around& around) const {
+  // In bits. Two values say half of what four do.
+  constexpr double kLeadOfTwo = 9;
+  constexpr size_t kFewest = 4;  // so that it is seen which one leads
   const std::vector<Term>& terms = terms_of(wanted, around);
-  if (terms.empty()) return {};
-  const bool leads = terms.size() == 1 || terms[1].bits - terms[0].bits >= kLead;
-  if (leads && written - terms[0].bits >= kSaved) {
-    take(key, {terms[0].size, Rule::kTerm, terms[0].bits}, around);
-    return terms[0].size;
+  if (terms.empty()) return;
+  if (sure_ && !terms.front().is_told) {
+    // Which axis it is may be known later.
+    const bool waits = !around.axes.empty() && !around.has_own_axes;
+    const bool leads = terms.size() == 1 || terms[1].bits >= terms[0].bits + kLead;
+    if (waits || terms.front().rounds || !leads || terms.front().bits + kSaved > bits_of_list(wanted)) return;
   }
-  if (terms.size() == 1 || terms[0].bits > written) return {};
-  for (size_t k = wanted.size(); k < terms[0].at.size(); ++k) {
-    if (terms[0].at[k] == terms[1].at[k]) continue;
-    open = fmt::format("it may be {} or {}, which a trace at {} tells", dim::to_string(terms[0].size),
-                       dim::to_string(terms[1].size), text_of_sizes(variables_, unseen_[k - wanted.size()]));
-    break;
-  }
-  return {};
+  const auto is_it = [&](const Term& term) {
+    const std::vector<int64_t>* at = found.empty() ? nullptr : values_of(found.front().dim);
+    return at && term.at == *at;
+  };
+  const auto own = std::ranges::find_if(terms, is_it);
+  const double first = own == terms.end() ? terms.front().bits : own->bits;
+  const bool are_two = wanted.size() == 2;
+  const auto add = [&](const Solution& each) {
+    if (found.size() >= std::max(most, kFewest)) return;
+    const bool is_known = std::ranges::any_of(found, [&](const Solution& s) { return dim::same(s.dim, each.dim); });
+    if (!is_known) found.push_back(each);
+  };
+  std::vector<Solution> solutions;
+  for (const Term& term : terms) solutions.push_back(solution_of(term, wanted.size()));
+  // What divides a size in every trace is a part of it, however many more that is than something else.
+  for (const Solution& each : solutions)
+    if (each.rule == Rule::kPart) add(each);
+  for (size_t i = 0; i < terms.size() && found.empty(); ++i)
+    if (is_told(terms[i], terms, wanted, around)) add(solutions[i]);
+  if (found.empty()) return;
+  for (const Solution& each : solutions)
+    if (!are_two || each.bits < first + kLeadOfTwo) add(each);
 }
 
 namespace {
@@ -198,7 +224,7 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
     const double saved = term.makeup == Makeup::kWithNumber ? kSavedWithNumber : kSaved;
     if (!is_operand && term.makeup != Makeup::kOfOne && written - term.bits < saved) continue;
     // Forms of several sizes are met by chance where they say no less than the integers.
-    if (is_operand && term.makeup == Makeup::kOfSeveral && term.bits > written && dim::symbols_of(term.size).size() > 1)
+    if (is_operand && term.makeup >= Makeup::kOfFactors && term.bits > written && dim::symbols_of(term.size).size() > 1)
       continue;
     if (term.at != *at &&
         !is_told_by_other_side(taken.size, term.size, variables_, values_in_traces, solved_, rounded_))
@@ -227,27 +253,6 @@ const SharedRemainders& Solver::shared_remainders() const {
       return variables_[i].at.front() % steps[i] + steps[i] * (k + static_cast<int64_t>(i) % 5);
     }));
   return shared;
-}
-
-// Terms that are about as plain as what was taken, whichever rule finds them.
-void Solver::add_terms(std::vector<Solution>& found, std::span<const int64_t> wanted, const Around& around) const {
-  constexpr double kLeadOfTwo = 9;  // bits: two values say half of what four do
-  if (unseen_.empty()) return;
-  const Solution taken = found.front();
-  const std::vector<int64_t>* at = values_of(taken.dim);
-  const std::vector<Term>& terms = terms_of(wanted, around);
-  const auto own = std::ranges::find_if(terms, [&](const Term& term) { return at && term.at == *at; });
-  if (terms.empty()) return;
-  const double bits = own == terms.end() ? terms.front().bits : own->bits;
-  for (const Term& term : terms) {
-    if (term.bits >= bits + kLeadOfTwo) break;
-    const auto is_it = [&](const Solution& known) { return dim::same(known.dim, term.size); };
-    const auto known = std::ranges::find_if(found, is_it);
-    if (known == found.end())
-      found.push_back({term.size, taken.rule});
-    else
-      known->rule = std::min(known->rule, taken.rule);
-  }
 }
 
 }  // namespace thaw::lifting

@@ -7,9 +7,6 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/solve/floors.h"
 #include "thaw/lift/solve/propose.h"
-#include "thaw/lift/solve/relations.h"
-#include "thaw/lift/solve/tensor_lines.h"
-#include "thaw/lift/solve/window_sizes.h"
 
 namespace thaw::lifting {
 namespace {
@@ -21,128 +18,23 @@ bool is_constant(std::span<const int64_t> values) {
   return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values.front(); });
 }
 
-// Collects what the rules find, each expression once, until there is enough.
-class Search {
- public:
-  Search(std::span<const int64_t> wanted, size_t most) : wanted_(wanted), most_(most) {}
-
-  bool is_full() const { return found_.size() >= most_; }
-  void add(std::optional<Dim> dim, Rule rule) {
-    if (!dim || dim->is_unknown() || is_full()) return;
-    const bool known =
-        std::any_of(found_.begin(), found_.end(), [&](const Solution& s) { return dim::same(s.dim, *dim); });
-    if (!known) found_.push_back({*dim, rule});
-  }
-  // What another search hands its finds to: whether that is enough.
-  auto by(Rule rule) {
-    return [this, rule](Dim dim) {
-      add(dim, rule);
-      return is_full();
-    };
-  }
-  void each(const std::vector<Candidate>& candidates, Rule rule, auto solve) {
-    for (size_t i = 0; i < candidates.size() && !is_full(); ++i) add(solve(candidates[i], wanted_), rule);
-  }
-  void pairs(const std::vector<Candidate>& candidates, Rule rule, auto solve) {
-    for (const Candidate& a : candidates)
-      for (const Candidate& b : candidates)
-        if (&a != &b && !is_full()) add(solve(a, b, wanted_), rule);
-  }
-  std::vector<Solution> take() { return std::move(found_); }
-
- private:
-  std::span<const int64_t> wanted_;
-  size_t most_;
-  std::vector<Solution> found_;
-};
-
-// A tensor's size a few times; or itself or twice that, and a few more or less: the distances between its positions.
-void search_tensors(Search& search, const TensorSizes& tensors, std::span<const int64_t> wanted) {
-  constexpr int64_t kMostMore = 2, kMostTimes = 64;
-  for (const auto& [at, size] : tensors) {
-    if (search.is_full() || is_constant(at)) continue;
-    const int64_t times = at[0] == 0 ? 0 : wanted[0] / at[0];
-    const auto is_it = [&](int64_t a, int64_t want) { return a * times == want; };
-    if (times > 1 && times <= kMostTimes && matches({{size}, at}, wanted, is_it))
-      search.add(size * Dim(times), Rule::kTensorLine);
-  }
-  for (const int64_t times : {1, 2}) {
-    for (const auto& [at, size] : tensors) {
-      if (search.is_full() || is_constant(at)) continue;
-      const int64_t more = wanted[0] - times * at[0];
-      bool fits = std::abs(more) <= kMostMore;
-      for (size_t k = 0; k < wanted.size() && fits; ++k) fits = times * at[k] + more == wanted[k];
-      if (fits) search.add(size * Dim(times) + Dim(more), Rule::kTensorLine);
-    }
-  }
-  // What is left of a constant, or more than it: where the rows of a longer table begin and end.
-  for (const auto& [at, size] : tensors) {
-    if (search.is_full() || is_constant(at)) continue;
-    search.add(remaining({{size}, at}, wanted), Rule::kTensorLine);
-    search.add(shifted({{size}, at}, wanted), Rule::kTensorLine);
-  }
+// Whether none is too large for a size: the end of a Slice is INT64_MAX.
+bool are_sizes(std::span<const int64_t> values) {
+  constexpr int64_t kLargestSize = int64_t{1} << 30;
+  return std::ranges::all_of(values, [](int64_t v) { return v >= -kLargestSize && v <= kLargestSize; });
 }
 
 // Distances both ways of as many places as a variable says, or a tensor has.
-void search_distances(Search& search, std::span<const Variable> variables, const TensorSizes* tensors,
-                      std::span<const int64_t> wanted) {
+std::vector<Dim> distances_of(std::span<const Variable> variables, const TensorSizes* tensors,
+                              std::span<const int64_t> wanted) {
   Values places;
   for (const int64_t count : wanted) places.push_back((count + 1) / 2);
+  std::vector<Dim> found;
   for (const Variable& variable : variables)
-    if (variable.at == places) search.add(variable.symbol * Dim(2) - Dim(1), Rule::kTensorLine);
+    if (variable.at == places) found.push_back(variable.symbol * Dim(2) - Dim(1));
   const auto known = tensors ? tensors->find(places) : TensorSizes::const_iterator();
-  if (tensors && known != tensors->end()) search.add(known->second * Dim(2) - Dim(1), Rule::kTensorLine);
-}
-
-// The distances between the cells of a grid that inference knows the sides of.
-void search_grids(Search& search, const TensorSizes& tensors, std::span<const int64_t> wanted) {
-  constexpr size_t kMostSizes = 32;  // pairs of them are tried
-  std::vector<Candidate> sides;
-  for (const auto& [at, size] : tensors)
-    if (!is_constant(at) && sides.size() < kMostSizes && at.front() < wanted.front()) sides.push_back({{size}, at});
-  search.pairs(sides, Rule::kTwoLines, two_lines);
-}
-
-// Of two tensors' sizes, the product (positions beside positions) or the sum (where the next of several levels begins).
-void search_both(Search& search, const TensorSizes& tensors, std::span<const int64_t> wanted, bool product) {
-  Values rest(wanted.size());
-  for (const auto& [at, size] : tensors) {
-    if (search.is_full() || is_constant(at)) continue;
-    bool whole = true;
-    for (size_t k = 0; k < wanted.size() && whole; ++k) {
-      whole = !product || (at[k] > 1 && wanted[k] % at[k] == 0);
-      if (whole) rest[k] = product ? wanted[k] / at[k] : wanted[k] - at[k];
-    }
-    const auto other = whole ? tensors.find(rest) : tensors.end();
-    if (other != tensors.end() && !is_constant(rest))
-      search.add(product ? size * other->second : size + other->second, Rule::kTwoSizes);
-  }
-}
-
-// Windows of any size of what stands around it.
-void search_around(Search& search, const Around& around, std::span<const int64_t> wanted) {
-  if (around.sizes.empty() || around.only_windows || search.is_full()) return;
-  solve_windows(around.sizes, {}, wanted, search.by(Rule::kWindowsAround), {.largest_part = 1});
-}
-
-// The rules that leave room for chance.
-void search_rules(Search& search, std::span<const Variable> variables, std::span<const Variable> all,
-                  std::span<const int64_t> wanted) {
-  if (search.is_full()) return;
-  const std::vector<Candidate> bases = candidates_of(variables);
-  search.each(bases, Rule::kSum, shifted);
-  search.each(bases, Rule::kSum, remaining);
-  search.each(bases, Rule::kLine, line);
-  search.pairs(bases, Rule::kQuotient, quotient);
-  if (search.is_full()) return;
-  solve_windows(variables, all, wanted, search.by(Rule::kWindows));
-  search.each(bases, Rule::kShare, share);
-  for (const Candidate& product : products_of(bases))
-    for (const Candidate& base : bases)
-      if (!search.is_full()) search.add(scaled(times(product, base), wanted), Rule::kTriple);
-  search.pairs(bases, Rule::kExtreme, extreme);
-  search.each(bases, Rule::kRemainder, remainder);
-  search.pairs(bases, Rule::kTwoLines, two_lines);
+  if (tensors && known != tensors->end()) found.push_back(known->second * Dim(2) - Dim(1));
+  return found;
 }
 
 }  // namespace
@@ -156,66 +48,29 @@ Dim Solver::size_of_tensor(std::span<const int64_t> wanted) const {
 }
 
 std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t most, const Around& around) const {
-  Search search(wanted, most);
-  if (is_constant(wanted)) search.add(Dim(wanted.front()), Rule::kConstant);
-  if (search.is_full() || !are_sizes(wanted)) return search.take();
+  std::vector<Solution> found;
+  const auto add = [&](Dim size, Rule rule) {
+    const auto is_it = [&](const Solution& known) { return dim::same(known.dim, size); };
+    if (size.is_known() && found.size() < most && std::ranges::none_of(found, is_it)) found.push_back({size, rule});
+  };
+  if (is_constant(wanted)) add(Dim(wanted.front()), Rule::kConstant);
+  if (found.size() >= most || !are_sizes(wanted)) return found;
   // Also where a tensor is as long as the distances are, as long as all traces have an odd number of it.
-  if (distances_.contains({wanted.begin(), wanted.end()})) search_distances(search, variables_, tensors_, wanted);
-  const std::vector<Candidate> bases = candidates_of(variables_);
-  search.each(bases, Rule::kVariable, itself);
+  if (distances_.contains({wanted.begin(), wanted.end()}))
+    for (const Dim distances : distances_of(variables_, tensors_, wanted)) add(distances, Rule::kLine);
+  for (const Variable& v : variables_)
+    if (v.varies() && std::ranges::equal(v.at, wanted)) add(v.symbol, Rule::kVariable);
   // What cuts nothing off in any trace cuts down to the size of something else.
   const Dim measured = size_of_tensor(wanted);
   const auto is_own = [&](const Variable& axis) { return dim::same(axis.symbol, measured); };
-  if (around.cuts && std::ranges::none_of(around.axes, is_own)) search.add(measured, Rule::kTensor);
+  if (around.cuts && std::ranges::none_of(around.axes, is_own)) add(measured, Rule::kTensor);
   // An axis of the node's own data is the same one, whatever else measures as much in every trace.
   for (const Variable& axis : around.axes)
-    if (axis.varies() && std::ranges::equal(axis.at, wanted)) search.add(axis.symbol, Rule::kTensor);
-  // What a tensor measures says how it is rounded; a part of a size that divides it in every trace does not.
-  search.add(measured, Rule::kTensor);
-  search.each(bases, Rule::kPart, scaled);
-  if (!search.is_full()) search.each(products_of(bases), Rule::kPart, scaled);
-  if (!around.sizes.empty() && !search.is_full()) {
-    const std::vector<Candidate> sizes = candidates_of(around.sizes);
-    search.each(sizes, Rule::kAround, scaled);
-    if (!search.is_full()) search.each(products_of(sizes), Rule::kAround, scaled);
-    // Windows that its readers cut; others leave room for chance.
-    for (const int64_t window : around.windows)
-      if (!search.is_full())
-        solve_windows(around.sizes, {}, wanted, search.by(Rule::kAround), {.largest_part = 1, .only = window});
-  }
-  std::vector<Solution> found = search.take();
-  if (found.size() >= most) return found;
-  constexpr size_t kMostRanked = 4;
-  const std::vector<Solution> guesses =
-      ranks(wanted) ? ranked(guess(wanted, kMostRanked, around), wanted, around) : guess(wanted, most, around);
-  for (const Solution& each : guesses) {
-    const bool is_known = std::ranges::any_of(found, [&](const Solution& s) { return dim::same(s.dim, each.dim); });
-    if (!is_known) found.push_back(each);
-  }
+    if (axis.varies() && std::ranges::equal(axis.at, wanted)) add(axis.symbol, Rule::kTensor);
+  // What a tensor measures says how it is rounded.
+  add(measured, Rule::kTensor);
+  if (found.size() < most) add_terms(found, most, wanted, around);
   return found;
-}
-
-std::vector<Solution> Solver::guess(std::span<const int64_t> wanted, size_t most, const Around& around) const {
-  Search search(wanted, most);
-  if (!sure_) search_around(search, around, wanted);
-  search.each(candidates_of(variables_), Rule::kSum, shifted);
-  if (tensors_ && !search.is_full()) search_tensors(search, *tensors_, wanted);
-  if (sure_) return search.take();
-  // What is no multiple or part follows the batch last of all.
-  std::vector<Variable> others;
-  for (const Variable& v : variables_)
-    if (!v.is_batch) others.push_back(v);
-  if (others.size() < variables_.size()) search_rules(search, others, variables_, wanted);
-  search_rules(search, variables_, variables_, wanted);
-  if (!tensors_) return search.take();
-  for (const bool product : {true, false}) search_both(search, *tensors_, wanted, product);
-  if (!search.is_full()) search_grids(search, *tensors_, wanted);
-  if (search.is_full()) return search.take();
-  TensorSizes all = *tensors_;
-  for (const Variable& v : variables_)
-    if (v.varies()) all.emplace(v.at, v.symbol);
-  solve_tensor_lines(all, wanted, search.by(Rule::kTensorLines));
-  return search.take();
 }
 
 std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vector<int64_t>>& wanted,
@@ -279,16 +134,15 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
 // that does.
 std::vector<Solution> Solver::open_solutions(std::span<const int64_t> wanted, size_t skipped,
                                              const Around& around) const {
-  constexpr size_t kMostOthers = 8;
+  constexpr size_t kMostOthers = 24, kEnough = 8;
   if (!is_constant(wanted)) {
     std::vector<Solution> found = solutions(wanted, skipped + 1 + kMostOthers, around);
     if (found.empty()) return found;
     const auto varies = std::ranges::find_if(variables_, &Variable::varies);
-    if (found.size() <= kMostOthers && chance_of(found.front().rule) >= kGuessed && varies != variables_.end()) {
+    if (found.size() <= kEnough && found.front().rule == Rule::kTerm && varies != variables_.end()) {
       const Dim n = varies->symbol;
       found.push_back({found.front().dim + (n - Dim(varies->at[0])) * (n - Dim(varies->at[1])), Rule::kMadeUp});
     }
-    add_terms(found, wanted, around);
     return found;
   }
   std::vector<Solution> found{{Dim(wanted.front()), Rule::kConstant}};

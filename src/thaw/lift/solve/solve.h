@@ -1,13 +1,9 @@
 // Solving an integer that differs between traces: the simplest expression of the variables that gives it in each.
 //
-// In this order: a constant; twice a size less 1 where it counts distances; a variable; the size of a tensor, which
-// says how it is rounded where all traces are whole; a variable's multiple or exact part; a product of two, times or
-// over a constant; a part of one that stands around it, or what windows make of it; twice a tensor's size and its
-// neighbours; a sum with a constant, or what is left of one; one over another; what windows make of one or two
-// (window_sizes.h); a share, rounded; a product of three; the larger or smaller of two; what whole pieces leave of
-// one; lines of tensors' sizes (tensor_lines.h). Variables are tried in their order, dims before values. Three
-// traces at sizes that are no multiples of each other leave little room for chance; two leave more. Where the sizes
-// of the whole model contradict each other, the next solution is chosen (backtrack.h).
+// In this order: a constant; twice a size less 1 where it counts distances; a variable; the size of a tensor, which says how it is rounded
+// where all traces are whole; then the terms of all these (term/enumerate.h), by what it takes to write them down. Three traces at sizes
+// that are no multiples of each other leave little room for chance; two leave more. Where the sizes of the whole model contradict each
+// other, the next solution is chosen (backtrack.h).
 #pragma once
 
 #include <cstdint>
@@ -31,33 +27,13 @@ namespace thaw::lifting {
 enum class Rule : uint8_t {
   kConstant,
   kVariable,
-  kPart,
-  kTensor,
-  kAround,
-  kWindowsAround,
-  kTensorLine,
-  kSum,
-  kLine,
-  kQuotient,
-  kWindows,
-  kShare,
-  kTriple,
-  kExtreme,
-  kRemainder,
-  kTwoLines,
-  kTwoSizes,
-  kTensorLines,
-  kTerm,   // the cheapest of all terms, by far (enumerate)
-  kMadeUp  // none: it is right in the traces, and elsewhere it is not (Solved)
+  kPart,    // a multiple, a product, or a part that is exact in every trace
+  kTensor,  // as large as one
+  kAround,  // the same of tensors, or cut as readers cut it
+  kLine,    // a part and a constant
+  kTerm,    // any other
+  kMadeUp   // none: it is right in the traces, and elsewhere it is not (Solved)
 };
-
-// The less of it is met by chance, the less; an expression is as plain as another of its class, and what is of the last one
-// needs something else that holds it where there are two traces.
-constexpr int kGuessed = 2;
-constexpr int chance_of(Rule rule) {
-  if (rule <= Rule::kAround) return 0;
-  return rule >= Rule::kTensorLine && rule <= Rule::kQuotient ? 1 : kGuessed;
-}
 
 // Whether nothing but the traces' numbers says how such a solution is rounded; a tensor that measures as much says it of others.
 constexpr bool guesses_rounding(Rule rule) {
@@ -161,15 +137,12 @@ class Solver {
   void be_sure(bool sure) { sure_ = sure; }
   // What distances both ways of so many places are counted by: 2 * n - 1, of a variable or a tensor's size.
   void note_distances(std::vector<int64_t> at) { distances_.insert(std::move(at)); }
-  // Where no rule gives an integer: the cheapest of all terms (term/enumerate.h), where the traces tell it from the others. Else unknown,
-  // and what they leave open: two terms, and a size that tells.
-  dim::Dim enumerate(std::span<const int64_t> wanted, const Around& around, std::string& open) const;
   // Sizes that no trace has, at which terms are told apart: of each, the value of every variable.
   void draw(std::vector<std::vector<int64_t>> unseen) { unseen_ = std::move(unseen); }
   const std::vector<std::vector<int64_t>>& unseen() const { return unseen_; }
   // By which numbers sizes are cut, of which the traces tell; given back to another solver, they are as windows: sides are cut alike.
   const std::set<int64_t>& told_cuts() const { return told_cuts_; }
-  void know_cuts(std::set<int64_t> cuts) { cuts_ = std::move(cuts); }
+  void know_cuts(const std::set<int64_t>& cuts) { cuts_.assign(cuts.begin(), cuts.end()); }
   // What was solved, with choices given: by the wanted values, how.
   const std::map<std::vector<int64_t>, Rule>& solved() const { return solved_; }
   // What was taken for integers, by the wanted values; of those that nothing holds where they stand.
@@ -189,10 +162,18 @@ class Solver {
 
  private:
   struct TermKey {
-    std::vector<int64_t> wanted, windows;
+    std::vector<int64_t> wanted;
+    Cuts cuts;
     std::vector<const dim::Expr*> sizes;  // around it
     bool is_position;
     auto operator<=>(const TermKey&) const = default;
+  };
+
+  struct AtomsKey {
+    std::vector<std::pair<const dim::Expr*, double>> atoms;  // with their bits
+    Cuts cuts;
+    bool is_position;
+    auto operator<=>(const AtomsKey&) const = default;
   };
 
   static constexpr size_t kFewestToRank = 3;
@@ -210,12 +191,11 @@ class Solver {
   const std::vector<int64_t>* values_of(dim::Dim size) const;
   dim::Dim size_of_tensor(std::span<const int64_t> wanted) const;
   const std::vector<Term>& terms_of(std::span<const int64_t> wanted, const Around& around) const;
-  // Of three traces and more: what the rules that leave room for chance found, by bits, with the terms that they did not find.
-  std::vector<Solution> ranked(std::vector<Solution> found, std::span<const int64_t> wanted,
-                               const Around& around) const;
-  // By the rules that leave room for chance.
-  std::vector<Solution> guess(std::span<const int64_t> wanted, size_t most, const Around& around) const;
-  void add_terms(std::vector<Solution>& found, std::span<const int64_t> wanted, const Around& around) const;
+  bool is_exact(dim::Dim size, size_t num_traces) const;
+  Solution solution_of(const Term& term, size_t num_traces) const;
+  // The terms behind what was found, by bits; of two traces, those that are about as plain as the first.
+  void add_terms(std::vector<Solution>& found, size_t most, std::span<const int64_t> wanted,
+                 const Around& around) const;
   // Of two traces: the first solutions and some more.
   std::vector<Solution> open_solutions(std::span<const int64_t> wanted, size_t skipped, const Around& around) const;
 
@@ -232,10 +212,11 @@ class Solver {
   mutable std::unordered_set<const dim::Atom*> rounded_;  // the roundings of all that was taken
   mutable std::vector<dim::Assignment> points_;           // the traces', then those that were drawn
   mutable std::unordered_map<const dim::Expr*, std::optional<std::vector<int64_t>>> values_;
-  std::set<int64_t> cuts_;
+  std::vector<int64_t> cuts_;
   mutable std::set<int64_t> told_cuts_;
   mutable Forms forms_;
   mutable std::map<TermKey, std::vector<Term>> terms_;
+  mutable std::map<AtomsKey, Terms> terms_over_;
   mutable std::map<std::vector<int64_t>, Solved> open_;
   mutable std::vector<dim::Dim> guessed_;
   mutable std::set<std::vector<int64_t>> guessed_lists_;  // solved by what leaves room for chance, at any time

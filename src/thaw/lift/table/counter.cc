@@ -38,7 +38,7 @@ int64_t period_of_runs(const View& view, size_t trace, int64_t column, int64_t r
 std::optional<Size> solve_told(const std::vector<int64_t>& at, const std::vector<bool>& bounds, const Solver& solver) {
   if (std::ranges::find(bounds, true) == bounds.end()) return solve_size(at, solver);
   const auto plain = solver.solutions(at, 1);
-  if (!plain.empty() && chance_of(plain.front().rule) == 0) return solve_size(at, solver);
+  if (!plain.empty() && plain.front().rule <= Rule::kAround) return solve_size(at, solver);
   std::optional<int64_t> told;
   for (size_t k = 0; k < at.size(); ++k) {
     if (bounds[k]) continue;

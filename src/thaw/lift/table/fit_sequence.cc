@@ -167,7 +167,7 @@ std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
   // A trace that is too short to stop says little of where it would: no more than a plain size is believed. Buckets that
   // go on to grow, by one factor each, stay the same for a while, as those do that have ended.
   const auto plain = solver.solutions(stops, 1);
-  const bool is_told = all_stopped || (!plain.empty() && plain.front().rule <= Rule::kSum);
+  const bool is_told = all_stopped || (!plain.empty() && plain.front().rule <= Rule::kLine);
   const int64_t longest = *std::max_element(stops.begin(), stops.end());
   for (const auto& stop :
        {is_told ? solve_size(stops, solver) : std::nullopt, std::optional(constant_size(longest, view.traces()))}) {

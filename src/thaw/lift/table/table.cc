@@ -172,17 +172,14 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
   keep_axes(sizes, context.around.axes, context.around.made);
   keep_elements(sizes, context.around.elements);
   for (size_t i = 0; i < elements.size(); ++i) {
-    std::string open;
-    if (sizes[i].is_unknown()) sizes[i] = context.solver.enumerate(elements[i], around, open);
     if (sizes[i].is_known()) continue;
     reason = fmt::format("no size of the inputs gives its element {}: {}", i, fmt::join(elements[i], ", "));
-    if (!open.empty()) reason += "; " + open;
     return std::nullopt;
   }
   TableFit fit = fit_of_sizes(sizes, first);
   for (const std::vector<int64_t>& wanted : elements) {
     const auto solved = context.solver.solved().find(wanted);
-    fit.is_guessed |= solved != context.solver.solved().end() && chance_of(solved->second) == kGuessed;
+    fit.is_guessed |= solved != context.solver.solved().end() && solved->second == Rule::kTerm;
   }
   return fit;
 }

@@ -29,6 +29,7 @@ constexpr double kWindow = 1.5;                      // a number that readers cu
 // Rounded elsewhere than at none, at half or at all of a piece: what convolutions leave, which is a tensor's size.
 constexpr double kOddShare = 7;
 constexpr double kOtherWay = 3, kHalfOfCut = 3;
+constexpr double kMoreThanABatch = 4;
 constexpr double kCutPosition = 4;  // more than a cut size
 constexpr double kSum = 3, kDifference = 3.5, kProduct = 2, kQuotient = 4.5, kExtreme = 4.5, kHalf = 4;
 
@@ -56,6 +57,11 @@ uint64_t hash_of(std::span<const int64_t> values) {
   return hash ^ (hash >> 31);
 }
 
+// Of pieces of one length, as readers cut it.
+bool is_whole_piece(const Forms::Form& form) {
+  return form.part == 1 && form.shape != Shape::kRounded && form.shape != Shape::kShareDown &&
+         form.shape != Shape::kShareUp;
+}
 bool is_cut(const Forms::Form& form) { return form.shape != Shape::kItself && form.shape != Shape::kDistances; }
 
 int64_t value_of(Shape shape, int64_t n, int64_t p, int64_t v) {
@@ -204,29 +210,25 @@ Dim Forms::Form::size() const {
 }
 
 const std::vector<Forms::Form>& Forms::of(const Atom& atom) {
-  auto& [cut, forms] = made_[atom.size.expr()];
-  if (forms.empty() || cut < atom.cut) {
-    cut = std::max(cut, atom.cut);
-    forms = Making(atom).run();
-  }
+  std::vector<Form>& forms = made_[{atom.size.expr(), atom.cut}];
+  if (forms.empty()) forms = Making(atom).run();
   return forms;
 }
 
-Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, std::span<const int64_t> windows,
-             bool is_position)
+Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cuts& cuts, bool is_position)
     : num_traces_(num_traces), is_position_(is_position) {
   std::ranges::stable_sort(atoms, {}, &Atom::bits);
   std::erase_if(atoms, [](const Atom& atom) { return !std::ranges::all_of(atom.at, is_small) || is_steady(atom.at); });
-  std::unordered_map<const void*, Atom::Cut> cuts;
+  std::unordered_map<const void*, Atom::Cut> cut_of;
   for (const Atom& atom : atoms) {
-    Atom::Cut& cut = cuts[atom.size.expr()];
+    Atom::Cut& cut = cut_of[atom.size.expr()];
     cut = std::max(cut, atom.cut);
   }
   std::unordered_set<const void*> known;
   for (Atom& atom : atoms) {
     if (!known.insert(atom.size.expr()).second) continue;
     num_points_ = atom.at.size();
-    atom.cut = cuts.at(atom.size.expr());
+    atom.cut = cut_of.at(atom.size.expr());
     for (const Forms::Form& form : forms.of(atom)) {
       const bool is_part = is_cut(form);
       if ((is_part && atom.cut == Atom::Cut::kNot) || (form.part != 1 && atom.cut != Atom::Cut::kTwice)) continue;
@@ -234,10 +236,16 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, std::span
       bool is_whole = form.shape == Shape::kLeft;
       for (size_t k = 0; k < num_traces_ && is_whole; ++k) is_whole = form.at[k] == part_of(atom.at[k], form.part);
       if (is_whole || is_steady(std::span(form.at).first(num_traces_))) continue;
-      const bool is_window = is_part && std::ranges::find(windows, form.n) != windows.end();
-      const double cut =
-          (is_part && is_position ? kCutPosition : 0) - (is_window ? bits_of_piece(form.n) - kWindow : 0);
-      forms_.push_back({&form, atom.bits + form.bits + cut});
+      const auto is_among = [&](const std::vector<int64_t>& pieces) {
+        return is_part && std::ranges::find(pieces, form.n) != pieces.end();
+      };
+      bool is_exact = !is_part || (form.shape == Shape::kFloor && form.part == 1);
+      for (size_t k = 0; k < num_traces_ && is_part && is_exact; ++k) is_exact = form.at[k] * form.n == atom.at[k];
+      const bool is_told = is_among(cuts.readers) && is_whole_piece(form);
+      // What divides a size in every trace is known from these.
+      const bool is_known = is_told || is_among(cuts.readers) || is_among(cuts.others) || (is_part && is_exact);
+      const double cut = (is_part && is_position ? kCutPosition : 0) - (is_known ? bits_of_piece(form.n) - kWindow : 0);
+      forms_.push_back({&form, atom.bits + form.bits + cut, is_told, is_exact, atom.is_batch});
     }
   }
   std::ranges::stable_sort(forms_, {}, &Used::bits);
@@ -273,7 +281,8 @@ void Terms::find_linear(Wanted wanted, std::vector<Found>& found) const {
     for (size_t k = 0; k < num_traces_ && fits; ++k) fits = factor * at[k] + more == wanted[k];
     if (fits)
       found.push_back({Operator::kNone, &x, nullptr, factor, more,
-                       x.bits + bits_of_factor(factor) + bits_of_offset(more, is_cut(*x.form))});
+                       x.bits + bits_of_factor(factor) + bits_of_offset(more, is_cut(*x.form)) +
+                           (x.is_batch && more != 0 ? kMoreThanABatch : 0)});
   }
 }
 
@@ -374,6 +383,32 @@ void Terms::find_more_products(Wanted wanted, std::vector<Found>& found) const {
   }
 }
 
+// An exact part of a product of two atoms or three: cells of patches, blocks of a grid.
+void Terms::find_parts_of_products(Wanted wanted, std::vector<Found>& found) const {
+  constexpr size_t kMostOfTwo = 48, kMostOfThree = 12;
+  constexpr int64_t kLargestPart = 4096;
+  if (wanted[0] == 0) return;
+  std::vector<const Used*> atoms;
+  for (size_t i = 0; i < num_of_pairs_ && atoms.size() < kMostOfTwo; ++i)
+    if (forms_[i].form->shape == Shape::kItself && forms_[i].form->part == 1) atoms.push_back(&forms_[i]);
+  const auto add = [&](const Used& x, const Used& y, const Used* z) {
+    const auto product = [&](size_t k) { return static_cast<__int128>(x.at()[k]) * y.at()[k] * (z ? z->at()[k] : 1); };
+    if (product(0) % wanted[0] != 0) return;
+    const __int128 part = product(0) / wanted[0];
+    if (part < 2 || part > kLargestPart) return;
+    for (size_t k = 1; k < num_traces_; ++k)
+      if (product(k) != part * wanted[k]) return;
+    const auto divisor = static_cast<int64_t>(part);
+    found.push_back({Operator::kTimes, &x, &y, 1, 0,
+                     x.bits + y.bits + kProduct + (z ? z->bits + kProduct : 0) + bits_of_piece(divisor), z, divisor});
+  };
+  for (size_t i = 0; i < atoms.size(); ++i)
+    for (size_t j = i; j < atoms.size(); ++j) {
+      add(*atoms[i], *atoms[j], nullptr);
+      for (size_t l = j; l < std::min(atoms.size(), kMostOfThree); ++l) add(*atoms[i], *atoms[j], atoms[l]);
+    }
+}
+
 void Terms::find_halves(Wanted wanted, std::vector<Found>& found) const {
   const size_t most = std::min(num_of_pairs_, kMostHalved);
   for (size_t i = 0; i < most; ++i)
@@ -426,7 +461,7 @@ std::optional<Terms::Values> Terms::values(const Found& term) const {
     }
     if (__builtin_mul_overflow(v, term.factor, &v)) return std::nullopt;
     if (term.z && __builtin_mul_overflow(v, term.z->at()[k], &v)) return std::nullopt;
-    at[k] = v + term.more;
+    at[k] = floor_of(v, term.divisor) + term.more;
   }
   return at;
 }
@@ -461,7 +496,34 @@ Dim Terms::size(const Found& term) {
       return dim::max(x, y);
   }
   if (term.z) size = size * term.z->form->size();
+  if (term.divisor > 1) size = dim::floor_div(size, term.divisor);
   return size * Dim(term.factor) + Dim(term.more);
+}
+
+Makeup Terms::makeup(const Found& term) {
+  switch (term.op) {
+    case Operator::kNone:
+      return term.more == 0 ? Makeup::kOfOne : Makeup::kWithNumber;
+    case Operator::kMin:
+    case Operator::kMax:
+      return Makeup::kWithNumber;
+    case Operator::kTimes:
+    case Operator::kOver:
+      return Makeup::kOfFactors;
+    default:
+      return Makeup::kOfSeveral;
+  }
+}
+
+bool Terms::rounds(const Found& term) {
+  switch (term.op) {
+    case Operator::kNone:
+      return !term.x->is_exact;
+    case Operator::kTimes:
+      return !term.x->is_exact || !term.y->is_exact;
+    default:
+      return true;
+  }
 }
 
 std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
@@ -473,6 +535,7 @@ std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
   if (!is_steady(wanted)) find_bounded(wanted, found);
   find_pairs(wanted, found);
   find_more_products(wanted, found);
+  find_parts_of_products(wanted, found);
   find_halves(wanted, found);
   std::ranges::stable_sort(found, {}, &Found::bits);
   for (const Found& each : found) {
@@ -480,11 +543,8 @@ std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
     std::optional<Values> at = values(each);
     if (!at || std::ranges::any_of(terms, [&](const Term& known) { return known.at == *at; })) continue;
     if (const Dim whole = size(each); whole.is_known())
-      terms.push_back({whole, std::move(*at), each.bits,
-                       each.y                           ? Makeup::kOfSeveral
-                       : num_summands(whole) == 1       ? Makeup::kOfOne
-                       : whole.expr()->terms.size() > 1 ? Makeup::kOfSeveral
-                                                        : Makeup::kWithNumber});
+      terms.push_back({whole, std::move(*at), each.bits, makeup(each), rounds(each),
+                       each.op == Operator::kNone && each.more == 0 && each.x->is_told});
   }
   return terms;
 }

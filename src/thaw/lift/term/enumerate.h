@@ -7,6 +7,7 @@
 //   form  a; 2a - 1; a/n, (a + r)/n and pa/q rounded either way; whole pieces of n in it, up or down, what is missing to them, halves of
 //         that, and what is left; the same of whole parts a/m of it
 //   term  k * form + c; form + form, form - form, form * form, form / form exactly, (form - form) / 2; the product of three;
+//         an exact part of a product of atoms;
 //         a product of two and a few more, or times a number; min and max of a form and a number (no factor is 0 in a trace)
 //
 // What a term costs is in bits, as of minimum description length (Rissanen 1978): integers by their length, powers of two at half
@@ -16,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -33,18 +35,22 @@ struct Atom {
   std::vector<int64_t> at;  // at each point
   double bits = 2;
   Cut cut = Cut::kOnce;
+  bool is_batch = false;
 };
 
 // Bits of twice a size less 1.
 constexpr double kBitsOfDistances = 3;
 
-enum class Makeup : uint8_t { kOfOne, kWithNumber, kOfSeveral };  // summands, or forms
+// Of one form; of one and a number; a product or quotient; forms that are added up.
+enum class Makeup : uint8_t { kOfOne, kWithNumber, kOfFactors, kOfSeveral };
 
 struct Term {
   dim::Dim size;
   std::vector<int64_t> at;  // at each point
   double bits = 0;
   Makeup makeup = Makeup::kOfOne;
+  bool rounds = false;   // more than its atoms do, in some trace
+  bool is_told = false;  // how, by what readers cut
 };
 
 // How many are added up in a size: 1 of a product.
@@ -82,19 +88,24 @@ class Forms {
 
     dim::Dim size() const;
   };
-  // The same until the next call that makes more; in the order in which they are made.
+  // In the order in which they are made; they stay.
   const std::vector<Form>& of(const Atom& atom);
 
  private:
-  std::unordered_map<const void*, std::pair<Atom::Cut, std::vector<Form>>> made_;  // by the atom's expression
+  std::map<std::pair<const void*, Atom::Cut>, std::vector<Form>> made_;  // by the atom's expression
+};
+
+// By what sizes are cut, which is cheaper than other numbers: by the readers, and by whatever cuts other sides.
+struct Cuts {
+  std::vector<int64_t> readers = {}, others = {};
+  auto operator<=>(const Cuts&) const = default;
 };
 
 class Terms {
  public:
-  // The first `num_traces` points of each atom are the traces'. All atoms have the same points. windows: by what readers cut, which is
-  // cheaper than other numbers. is_position: of an element, of which the last is a size less 1. The forms must stay.
-  Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, std::span<const int64_t> windows = {},
-        bool is_position = false);
+  // The first `num_traces` points of each atom are the traces'. All atoms have the same points. is_position: of an element, of which the
+  // last is a size less 1. The forms must stay.
+  Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cuts& cuts = {}, bool is_position = false);
 
   // Those that give the wanted integer in each trace, the cheapest first; no two of them agree at all points.
   std::vector<Term> find(std::span<const int64_t> wanted, size_t most) const;
@@ -103,10 +114,13 @@ class Terms {
   struct Used {
     const Forms::Form* form;
     double bits;  // with the atom's
+    bool is_told;
+    bool is_exact;  // whether it rounds nothing in any trace
+    bool is_batch;
     const std::vector<int64_t>& at() const { return form->at; }
   };
   enum class Operator : uint8_t { kNone, kPlus, kMinus, kTimes, kOver, kHalfDown, kHalfUp, kMin, kMax };
-  // factor * (x op y) * z + more; of kMin and kMax with no y: of x and `more`.
+  // factor * (x op y) * z / divisor + more; of kMin and kMax with no y: of x and `more`.
   struct Found {
     Operator op;
     const Used* x;
@@ -114,6 +128,7 @@ class Terms {
     int64_t factor, more;
     double bits;
     const Used* z = nullptr;
+    int64_t divisor = 1;  // of the product
   };
   using Values = std::vector<int64_t>;
   using Wanted = std::span<const int64_t>;
@@ -123,11 +138,14 @@ class Terms {
   void find_pairs(Wanted wanted, std::vector<Found>& found) const;
   void find_products(Wanted wanted, const Found& around, std::vector<Found>& found) const;
   void find_more_products(Wanted wanted, std::vector<Found>& found) const;
+  void find_parts_of_products(Wanted wanted, std::vector<Found>& found) const;
   void find_halves(Wanted wanted, std::vector<Found>& found) const;
   void meet(Operator op, const Used& x, std::span<const int64_t> rest, const Found& around,
             std::vector<Found>& found) const;
   std::optional<Values> values(const Found& term) const;
   static dim::Dim size(const Found& term);
+  static bool rounds(const Found& term);
+  static Makeup makeup(const Found& term);
 
   double bits_of_offset(int64_t n, bool is_cut) const;
 
