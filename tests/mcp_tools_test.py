@@ -21,7 +21,7 @@ net (float[height,width] x, int64[2] grid) => (float[rows,4] y, float[height,wid
 }"""
 GENERAL = {"help", "quiet", "verbose", "color"}
 OF_SERVER = {"format", "no-sandbox", "onnxruntime", "provider", "against-provider"}
-WRITES = {"output", "in-place", "report", "annotate"}
+WRITES = {"evidence", "output", "in-place", "report", "annotate"}
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace thaw {
 
 // What is known of an output.
 enum class OutputVerdict : uint8_t {
-  kProven,   // equal at every size, in real arithmetic, wherever both models run
+  kProven,   // equal at every size (Proof::sizes), in real arithmetic, wherever both models run
   kOpen,     // neither proven nor seen to differ
   kDiffers,  // in a run
 };
@@ -25,13 +26,24 @@ struct OutputProof {
   std::string place;
 };
 
+// A proof as a file: steps that can be checked one by one (docs/proving.md).
+struct ProofEvidence {
+  std::string path;
+  size_t outputs = 0;        // that it proves
+  size_t steps = 0;          // pairs of values of the two models that are equal
+  size_t steps_by_laws = 0;  // of these; the others need none
+};
+
 // Two models compared at every size.
 struct Proof {
   std::vector<OutputProof> outputs;  // that were compared
-  size_t terms = 0;                  // that both models are made of
-  size_t rounded_constants = 0;      // numbers and tensors of one that the other has but for rounding
-  double rounding_steps = 0;         // by how many steps of their type (ulp) at most
-  std::string reason;                // why nothing was compared; empty where something was, or nothing was to be
+  // At which sizes, as `check --sizes` reads them: "height=32..640:32", "grid[0]=1". Empty: at all that both models declare.
+  std::vector<std::string> sizes;
+  size_t terms = 0;              // that both models are made of
+  size_t rounded_constants = 0;  // numbers and tensors of one that the other has but for rounding
+  double rounding_steps = 0;     // by how many steps of their type (ulp) at most
+  std::string reason;            // why nothing was compared; empty where something was, or nothing was to be
+  std::optional<ProofEvidence> evidence = {};  // that was written, or checked
 
   THAW_API bool all_proven() const;  // there are outputs, and each is proven
 };

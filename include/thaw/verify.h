@@ -62,8 +62,13 @@ struct VerifyOptions {
   std::string mask = {};
   bool where =
       false;  // where outputs differ, find the first tensors inside the models that do; the reference is a model
-  // Whether outputs are proven equal at every size too. The reference must be a model of the same names of inputs and outputs.
+  // Whether outputs are proven equal too: at `sweep` and `sizes`, of which a list counts as the range that it spans; without them, at
+  // every size. The reference must be a model of the same names of inputs and outputs.
   bool prove = false;
+  // A file for the steps of the proof, with `prove`; written where an output is proven.
+  std::filesystem::path evidence = {};
+  // Such a file: its steps are checked, without a search, and nothing is run. The models are those that it was made of.
+  std::filesystem::path replay = {};
   std::function<void(size_t done, size_t total)> progress = {};  // may be empty
 };
 
@@ -139,17 +144,18 @@ struct Counterexample {
 struct VerifyReport {
   std::string model, reference;  // paths
   std::vector<PointResult> points;
-  Proof proof;  // with VerifyOptions::prove
+  Proof proof;  // with VerifyOptions::prove, or of the evidence that was checked
   // With VerifyOptions::prove, where outputs differ on inputs that were all drawn.
   std::optional<Counterexample> counterexample = {};
   std::vector<std::string> notes;     // what was skipped or adapted
   std::vector<std::string> warnings;  // of ONNX Runtime
   Runtime runtime, reference_runtime;
   std::optional<DifferenceSearch> where = {};
-  THAW_API bool accepted() const;  // there is a point, and all agree
+  THAW_API bool accepted() const;  // there is a point, and all agree; or evidence was checked, which holds
 };
 
-// Throws thaw::Error for a wrong call or file. Where a side does not run at a size, the report says so.
+// Throws thaw::Error for a wrong call or file, and (kInvalidFile) for evidence of which a step does not follow. Where a side does not
+// run at a size, the report says so.
 THAW_API VerifyReport verify(const VerifyOptions& options);
 
 THAW_API std::string to_json(const VerifyReport& report);

@@ -193,7 +193,8 @@ def verify(model: ModelLike, against: ModelLike | None = None, *, sizes: Sizes =
            values: Values | None = None, value_range: Ranges | None = None, seed: int = 0, atol: float | None = None,
            rtol: float | None = None, cosine: float | None = None, outputs: Iterable[str] = (), mask: str = "", cast: bool = False,
            per_sample: bool = False, map: Mapping[str, str] | None = None, threads: int = 0, optimization: str = "all",
-           providers: Providers = (), against_provider: Providers = (), where: bool = False, prove: bool = False, progress: Callable[[int, int], None] | None = None) -> _thaw.VerifyReport:
+           providers: Providers = (), against_provider: Providers = (), where: bool = False, prove: bool = False,
+           evidence: PathLike | None = None, replay: PathLike | None = None, progress: Callable[[int, int], None] | None = None) -> _thaw.VerifyReport:
     """Compares a model with a reference: runs both on the same inputs at several sizes, and compares all outputs.
 
     Args:
@@ -221,16 +222,19 @@ def verify(model: ModelLike, against: ModelLike | None = None, *, sizes: Sizes =
         against_provider: The same of the reference; by default `providers`.
         where: Where outputs differ, find the first tensors inside the models that do.
         prove: Prove each output equal at every size, in real arithmetic, or name the smallest place where that is open; the reference
-            is a model of the same names.
+            is a model of the same names. With `sizes` it is proven for the ranges that these span.
+        evidence: A file for the steps of the proof, with `prove`; written where an output is proven.
+        replay: Such a file: its steps are checked, without a search, and nothing is run.
         progress: Called with points done and in total.
 
     Returns:
-        The report; `accepted` where all outputs agree at all points. With `prove` each output of its
-        `proof` has a verdict: PROVEN, OPEN or DIFFERS.
+        The report; `accepted` where all outputs agree at all points, or where the evidence of `replay` holds. With `prove` each
+        output of its `proof` has a verdict: PROVEN, OPEN or DIFFERS.
 
     Raises:
         InvalidArgument: an unknown size, input or output; or the two have inputs of other names or dtypes; or with `prove` the reference
             is no model, or is compared in part.
+        InvalidFile: a step of the evidence of `replay` does not follow, or it is of other models.
         RuntimeFailed: a side does not load, or no size was found at which the reference runs.
 
     Examples:
@@ -246,6 +250,7 @@ def verify(model: ModelLike, against: ModelLike | None = None, *, sizes: Sizes =
     options.how.session.threads, options.how.session.optimization = threads, choice(_thaw.Optimization, optimization)
     options.how.session.providers, options.how.providers = _providers(providers), _providers(against_provider)
     options.where, options.prove = where, prove
+    options.evidence, options.replay = evidence or "", replay or ""
     if progress is not None:
         options.progress = progress
     options.model, given = path_or_model(model)

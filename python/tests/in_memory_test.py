@@ -69,6 +69,17 @@ def test_outputs_are_proven_equal():
         thaw.verify(twice, by_two, prove=True, per_sample=True)
 
 
+def test_a_proof_is_written_and_checked(tmp_path):
+    twice = model("g (float[n] x) => (float[n] y) { y = Add(x, x) }")
+    by_two = model("g (float[n] x) => (float[n] y) { two = Constant <value = float {2}> () y = Mul(x, two) }")
+    written = thaw.verify(twice, by_two, prove=True, sizes="n=1..8", evidence=tmp_path / "proof.json")
+    assert written.proof.evidence.steps_by_laws == 1 and written.proof.sizes == ["n=1..8"]
+    report = thaw.verify(twice, by_two, replay=tmp_path / "proof.json")
+    assert report.accepted and not report.points and report.proof.all_proven and report.proof.evidence.steps == written.proof.evidence.steps
+    with pytest.raises(thaw.InvalidFile, match="another reference"):
+        thaw.verify(twice, twice, replay=tmp_path / "proof.json")
+
+
 def test_references_in_memory_are_what_they_are_in_files(save):
     single = model("g (float[4] x) => (float[4] y) { y = Softmax(x) }")
     batched = thaw.batch(single).model

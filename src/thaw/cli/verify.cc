@@ -65,10 +65,19 @@ Action define_verify(Options& options) {
   options.texts("--map", arguments->names, "A=B", "the model's input or output A is the reference's B");
   options.flag("--per-sample", verify.how.per_sample, "run the reference once for each sample of axis 0");
   options.flag("--cast", verify.how.cast, "convert inputs and outputs of other element types");
-  options.flag("--prove", verify.prove, "prove each output equal at every size, or say where that is open");
+  options.heading("Proof");
+  options.flag("--prove", verify.prove,
+               "prove each output equal at every size, or at --sizes; or say where that is open");
+  options.text(
+      "--evidence", [&verify](const std::string& path) { verify.evidence = path; }, "FILE",
+      "write the steps of the proof, with --prove");
+  options.text(
+      "--replay", [&verify](const std::string& path) { verify.replay = path; }, "FILE",
+      "check the steps that --evidence wrote, without a search and without running");
+  options.writes({"--evidence"});
   options.heading("Sizes");
   options.texts("--sizes", arguments->sizes, "SPEC",
-                "the sizes to run at: 'n=1|3,h=320..640:32'; sizes that are not given are chosen");
+                "the sizes to run at, and to prove: 'n=1|3,h=320..640:32'; sizes that are not given are chosen");
   options.value("--points", verify.points, "N", "sizes to choose from wide ranges (6)", Bounds{1, 100000});
   options.heading("Inputs");
   add_feeds(options, arguments->feeds);

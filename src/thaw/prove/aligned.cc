@@ -148,7 +148,7 @@ void for_each_made(const ir::Graph& graph, F f) {
 }
 
 // A size that only a run tells is called after the value that has it: no value of one model has the name of one of the other.
-void tell_values_apart(const ir::Graph& from, ir::Graph& graph) {
+std::string tell_values_apart(const ir::Graph& from, ir::Graph& graph) {
   std::string prefix;
   bool is_free = false;
   while (!is_free) {
@@ -159,11 +159,38 @@ void tell_values_apart(const ir::Graph& from, ir::Graph& graph) {
   std::vector<ir::Value*> made;
   for_each_made(graph, [&](ir::Value* value) { made.push_back(value); });
   for (ir::Value* value : made) value->graph()->rename(value, graph.unique_name(prefix + value->name()));
+  return prefix;
+}
+
+[[noreturn]] void refuse_bound(const SizeBound& bound, const std::string& why) {
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = fmt::format("no size of axis {} of input '{}' is within the bounds: {}", bound.of.index,
+                                   bound.of.input, why),
+               .where = "the sizes of the proof",
+               .expected = "bounds that hold for some size of both models",
+               .next = "give other sizes"});
+}
+
+bool is_within(int64_t number, const SizeBound& bound) {
+  return number >= bound.first && (!bound.last || number <= *bound.last) && (number - bound.first) % bound.step == 0;
+}
+
+// What two bounds of one size leave.
+SizeBound both(const SizeBound& a, const SizeBound& b) {
+  const SizeBound &narrow = a.step < b.step ? b : a, &wide = a.step < b.step ? a : b;
+  if (narrow.step % wide.step != 0 || (narrow.first - wide.first) % wide.step != 0)
+    refuse_bound(a, "two of them have steps that do not fit each other");
+  SizeBound made = narrow;
+  if (made.first < wide.first) made.first += (wide.first - made.first + made.step - 1) / made.step * made.step;
+  if (wide.last && (!made.last || *made.last > *wide.last))
+    made.last = *wide.last - (*wide.last - made.first) % made.step;
+  if (made.last && *made.last < made.first) refuse_bound(a, "two of them have none in common");
+  return made;
 }
 
 }  // namespace
 
-Aligned align(const ir::Model& first, const ir::Model& second) {
+Aligned align(const ir::Model& first, const ir::Model& second, std::span<const SizeBound> bounds) {
   Aligned aligned;
   aligned.models = {ir::clone(first), ir::clone(second)};
   for (const auto& model : aligned.models) {
@@ -175,7 +202,7 @@ Aligned align(const ir::Model& first, const ir::Model& second) {
     ir::tell_names_apart(*model);
     forget_inner_shapes(*model->graph);
   }
-  tell_values_apart(*aligned.models[0]->graph, *aligned.models[1]->graph);
+  aligned.prefix = tell_values_apart(*aligned.models[0]->graph, *aligned.models[1]->graph);
   for (const ir::Value* value : aligned.models[0]->graph->inputs()) {
     const ir::Value* same = value->initializer() ? nullptr : input_named(*aligned.models[1], value->name());
     if (!same || !value->type.shape || !same->type.shape || value->type.shape->size() == same->type.shape->size())
@@ -188,7 +215,7 @@ Aligned align(const ir::Model& first, const ir::Model& second) {
                  .next = "compare the models without --prove"});
   }
   Sizes sizes;
-  std::vector<int> axes;
+  std::vector<std::pair<BoundName, int>> axes;
   for (int i = 0; i < 2; ++i) {
     for (const ir::Value* value : aligned.models[static_cast<size_t>(i)]->graph->inputs()) {
       if (value->initializer() || !value->type.shape) continue;
@@ -197,7 +224,7 @@ Aligned align(const ir::Model& first, const ir::Model& second) {
         const DeclaredDim& declared = (*value->type.shape)[k];
         const int size = sizes.of_axis(value->name(), k);
         const std::string where = fmt::format("axis {} of input '{}'", k, value->name());
-        axes.push_back(size);
+        axes.emplace_back(BoundName{value->name(), k}, size);
         if (declared.value && (*declared.value > 0 || (is_list && *declared.value == 0))) {
           sizes.set(size, *declared.value, where);
         } else if (is_name(declared.param)) {
@@ -206,9 +233,35 @@ Aligned align(const ir::Model& first, const ir::Model& second) {
       }
     }
   }
+  std::map<int, SizeBound> bounded;
+  for (const SizeBound& bound : bounds) {
+    if (bound.of.is_element) {
+      aligned.sizes.push_back({"", {bound.of}, std::nullopt, bound});
+      continue;
+    }
+    const int root = sizes.root(sizes.of_axis(bound.of.input, bound.of.index));
+    const auto [at, is_first] = bounded.try_emplace(root, bound);
+    if (!is_first) at->second = both(at->second, bound);
+  }
+  for (const auto& [root, bound] : bounded) {
+    if (const auto number = sizes.number(root); number && !is_within(*number, bound))
+      refuse_bound(bound, fmt::format("both models say {}", *number));
+    if (bound.last == bound.first) sizes.set(root, bound.first, "a size");
+  }
   // Names that no model has for anything else.
   std::map<int, std::string> names;
-  for (const int size : axes) names.try_emplace(sizes.root(size), fmt::format("size_{}", names.size()));
+  for (const auto& [axis, size] : axes) {
+    const int root = sizes.root(size);
+    const auto [at, is_first] = names.try_emplace(root, fmt::format("size_{}", names.size()));
+    if (is_first) {
+      const auto number = sizes.number(root);
+      const auto bound = bounded.find(root);
+      aligned.sizes.push_back(
+          {at->second, {}, number, bound != bounded.end() ? std::optional(bound->second) : std::nullopt});
+    }
+    auto& shared = std::ranges::find(aligned.sizes, at->second, &AlignedSize::name)->axes;
+    if (std::ranges::find(shared, axis) == shared.end()) shared.push_back(axis);
+  }
   for (const auto& model : aligned.models) {
     for (ir::Value* value : model->graph->inputs()) {
       if (value->initializer()) continue;
@@ -235,6 +288,18 @@ Aligned align(const ir::Model& first, const ir::Model& second) {
     }
   }
   return aligned;
+}
+
+void assume(const Aligned& aligned, dim::Scope& scope) {
+  for (const AlignedSize& size : aligned.sizes) {
+    if (!size.bound || size.number) continue;
+    const dim::Dim symbol = size.axes[0].is_element
+                                ? scope.input_value(size.axes[0].input, static_cast<int64_t>(size.axes[0].index))
+                                : scope.symbol(size.name);
+    scope.assume_range(symbol, size.bound->first, size.bound->last);
+    const int64_t step = size.bound->step;
+    if (step > 1) scope.assume_divisible(symbol, step, (size.bound->first % step + step) % step);
+  }
 }
 
 }  // namespace thaw::proving

@@ -79,9 +79,10 @@ double rounding_of(DataType type) {
   }
 }
 
-void Constants::note_rounded(double steps) {
-  ++rounded_;
-  most_steps_ = std::max(most_steps_, steps);
+double Constants::most_steps() const {
+  double most = 0;
+  for (const Rounded& one : rounded_) most = std::max(most, one.steps);
+  return most;
 }
 
 void Constants::look_at(const ir::Graph& graph, size_t model) {
@@ -123,7 +124,8 @@ double Constants::number(double value, DataType type, bool is_read) {
   std::optional<double> found = near(known.computed);
   if (!found && !is_read) found = near(known.read);
   if (found) {
-    note_rounded(std::fabs(*found - value) / (2 * rounding_of(type) * std::fabs(value)));
+    const double step = 2 * rounding_of(type) * std::fabs(value);
+    rounded_.push_back({type, {}, std::fabs(*found - value) / step, reach / step});
     return *found;
   }
   (is_read ? known.read : known.computed).insert(value);
@@ -242,7 +244,8 @@ std::optional<TermId> Constants::nearest(const std::string& bucket, DataType typ
     }
     const auto other = numbers(id);
     if (!other || other->values.size() != wanted.values.size() || !agree(*other)) return false;
-    if (farthest > 0) note_rounded(farthest);
+    if (farthest > 0)
+      rounded_.push_back({type, wanted.dims, farthest, (other->roundings + wanted.roundings + 2) / 2.0});
     return true;
   };
   for (const TermId id : found->second.computed)

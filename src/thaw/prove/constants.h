@@ -29,6 +29,16 @@ struct Numbers {
   int roundings = 0;
 };
 
+// A constant that was taken for another one, which it equals but for rounding.
+struct Rounded {
+  ir::DataType dtype = ir::DataType::kUndefined;
+  std::vector<int64_t> dims;
+  double steps = 0;  // of the type (ulp), of the size of what was added up: by how many the farthest element differs
+  double bound = 0;  // by how many it may, by the roundings on both sides
+
+  bool operator==(const Rounded&) const = default;
+};
+
 class Constants {
  public:
   explicit Constants(Terms& terms) : terms_(terms) {}
@@ -56,9 +66,9 @@ class Constants {
   std::optional<TermId> joined(std::span<const TermId> parts, size_t axis);
   bool is_constant(TermId id) const { return terms_[id].kind == Term::Kind::kConstant; }
 
-  // How many were taken for others that they do not equal, and by how many steps of their type the farthest.
-  size_t num_rounded() const { return rounded_; }
-  double most_steps() const { return most_steps_; }
+  // Those that were taken for others that they do not equal, as they came.
+  const std::vector<Rounded>& rounded() const { return rounded_; }
+  double most_steps() const;
 
   static constexpr int64_t kMostElements = int64_t{1} << 24;
   static constexpr int64_t kMostRead = int64_t{1} << 27;  // elements, of all as numbers: beyond, none is
@@ -67,8 +77,6 @@ class Constants {
   bool is_known_by_place(const ir::Tensor& tensor);
   TermId exact(ir::Tensor tensor);
   std::optional<TermId> nearest(const std::string& bucket, ir::DataType type, const Numbers& wanted, bool is_read);
-  void note_rounded(double steps);
-
   struct Held {
     std::vector<TermId> read, computed;
   };
@@ -85,8 +93,7 @@ class Constants {
   std::map<std::string, Held> held_;  // by type and dims
   std::map<ir::DataType, Scalars> scalars_;
   std::map<size_t, Places> large_;  // by how many bytes
-  size_t rounded_ = 0;
-  double most_steps_ = 0;
+  std::vector<Rounded> rounded_;
   mutable int64_t left_ = kMostRead;
 };
 

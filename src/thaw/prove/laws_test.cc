@@ -93,7 +93,8 @@ void expect_laws_hold(const Graph& graph, const std::vector<Sizes>& at, Weights 
   const Aligned aligned = align(*model, *model);
   dim::Scope scope;
   Algebra algebra(scope, weights);
-  ModelReader reader(algebra, *aligned.models[0], 0);
+  const ModelFacts facts(*aligned.models[0], scope);
+  ModelReader reader(algebra, facts, 0);
   const std::vector<TermId> terms = reader.read();
   run::SessionOptions plain;
   plain.optimization = run::Optimization::kNone;

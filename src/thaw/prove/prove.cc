@@ -3,61 +3,66 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "thaw/core/phase.h"
-#include "thaw/prove/aligned.h"
+#include "thaw/ir/wire/model_hash.h"
 #include "thaw/prove/difference.h"
 #include "thaw/prove/laws.h"
 #include "thaw/prove/read_model.h"
+#include "thaw/prove/sides.h"
 
 namespace thaw::proving {
 namespace {
 
-using Names = std::vector<std::string>;
-
-Names output_names(const ir::Model& model) {
-  Names names;
-  for (const ir::Value* output : model.graph->outputs()) names.push_back(output->name());
-  return names;
+bool is_shown(const Evidence& evidence, const std::string& output) {
+  return std::ranges::find(evidence.outputs, output, &ShownOutput::name) != evidence.outputs.end();
 }
 
-// `names`: of the outputs, as the models had them before they were made ready.
-Comparison compare(const Aligned& aligned, const std::array<Names, 2>& names, Weights weights) {
-  dim::Scope scope;
-  Algebra algebra(scope, weights);
-  for (size_t i = 0; i < 2; ++i) algebra.constants.look_at(*aligned.models[i]->graph, i);
-  ModelReader first(algebra, *aligned.models[0], 0), second(algebra, *aligned.models[1], 1);
-  const std::vector<TermId> ours = first.read(), theirs = second.read();
-  std::unordered_map<std::string, TermId> by_name;
-  for (size_t i = 0; i < theirs.size(); ++i) by_name.try_emplace(names[1][i], theirs[i]);
+Comparison compare(const Sides& sides, Weights weights, Evidence* evidence) {
+  Algebra algebra(sides.scope(), weights);
+  for (size_t i = 0; i < 2; ++i) algebra.constants.look_at(*sides.facts(i).model().graph, i);
+  ModelReader first(algebra, sides.facts(0), 0), second(algebra, sides.facts(1), 1);
+  first.read();
+  second.read();
   Comparison result;
-  for (size_t i = 0; i < ours.size(); ++i) {
-    const auto other = by_name.find(names[0][i]);
-    if (other == by_name.end()) continue;
+  for (const std::string& name : sides.output_names(0)) {
+    const ir::Value *ours = sides.output(0, name), *theirs = sides.output(1, name);
+    if (!theirs) continue;
+    const TermId a = first.terms().at(ours), b = second.terms().at(theirs);
     ProvenOutput& output = result.outputs.emplace_back();
-    output.name = names[0][i];
-    output.is_proven = ours[i] == other->second;
-    if (!output.is_proven) output.place = difference(algebra.terms, ours[i], other->second);
+    output.name = name;
+    output.is_proven = a == b;
+    if (!output.is_proven) output.place = difference(algebra.terms, a, b);
   }
   result.terms = algebra.terms.size();
-  result.rounded = algebra.constants.num_rounded();
+  result.rounded = algebra.constants.rounded().size();
   result.most_steps = algebra.constants.most_steps();
+  if (!evidence) return result;
+  const Phase phase("writing the proof down");
+  EvidenceSearch search(sides, algebra.terms, {&first.terms(), &second.terms()}, weights, *evidence);
+  for (const ProvenOutput& output : result.outputs)
+    if (output.is_proven && !is_shown(*evidence, output.name)) search.show(output.name);
   return result;
 }
 
 }  // namespace
 
-Comparison compare(const ir::Model& model, const ir::Model& reference) {
+Comparison compare(const ir::Model& model, const ir::Model& reference, std::span<const SizeBound> bounds,
+                   Evidence* evidence) {
   const Phase phase("proving");
-  const Aligned aligned = align(model, reference);
-  const std::array<Names, 2> names{output_names(model), output_names(reference)};
-  Comparison result = compare(aligned, names, Weights::kAsRead);
+  const Sides sides(model, reference, bounds);
+  if (evidence)
+    *evidence = {.model_hash = ir::hash_of(model),
+                 .reference_hash = ir::hash_of(reference),
+                 .sizes = sides.aligned().sizes,
+                 .steps = {},
+                 .outputs = {}};
+  Comparison result = compare(sides, Weights::kAsRead, evidence);
   if (std::ranges::all_of(result.outputs, &ProvenOutput::is_proven)) return result;
   // What is open may be so for a scale in a weight. Each of the two is a proof of its own.
-  Comparison again = compare(aligned, names, Weights::kScaled);
+  Comparison again = compare(sides, Weights::kScaled, evidence);
   bool is_needed = false;
   for (size_t i = 0; i < result.outputs.size(); ++i) {
     if (result.outputs[i].is_proven || !again.outputs[i].is_proven) continue;

@@ -6,10 +6,13 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
+#include "thaw/prove/aligned.h"
+#include "thaw/prove/evidence.h"
 
 namespace thaw::proving {
 
@@ -27,7 +30,10 @@ struct Comparison {
   double most_steps = 0;              // by how many steps of their type the farthest
 };
 
-// Throws thaw::Error where no inputs fit both models, or the budget of one is out.
-Comparison compare(const ir::Model& model, const ir::Model& reference);
+// At the sizes that both models declare, and that are within the bounds. `evidence`, where it is not null, gets the steps of what is
+// proven; an output that it does not have is one whose steps are not found within the budget. Throws thaw::Error where no inputs
+// fit both models, or the budget of one is out.
+Comparison compare(const ir::Model& model, const ir::Model& reference, std::span<const SizeBound> bounds = {},
+                   Evidence* evidence = nullptr);
 
 }  // namespace thaw::proving

@@ -40,24 +40,30 @@ const std::map<std::string_view, std::vector<size_t>> kZeroIfLeftOut = {
 // Types whose elements inference follows as expressions of the sizes.
 bool is_counted(ir::DataType type) { return ir::is_integer(type) || type == ir::DataType::kBool; }
 
+void add_read(const ir::Graph& of, const ir::Graph& inner, std::vector<const ir::Value*>& values) {
+  const auto add = [&](const ir::Value* value) {
+    if (value && value->graph() == &of) values.push_back(value);
+  };
+  for (const ir::Node* node : inner.nodes()) {
+    for (const ir::Value* value : node->inputs()) add(value);
+    for (const ir::Graph* graph : node->subgraphs()) add_read(of, *graph, values);
+  }
+  for (const ir::Value* value : inner.outputs()) add(value);
+}
+
 }  // namespace
 
-ModelReader::ModelReader(Algebra& algebra, const ir::Model& model, int number)
-    : algebra_(algebra),
-      terms_(algebra.terms),
-      model_(model),
-      number_(number),
-      facts_(model, algebra.terms.scope(), infer::UnknownSizes::kNamed) {}
-
-ModelReader::~ModelReader() = default;
+std::vector<const ir::Value*> read_by(const ir::Node& node) {
+  std::vector<const ir::Value*> values;
+  for (const ir::Value* value : node.inputs())
+    if (value) values.push_back(value);
+  for (const ir::Graph* graph : node.subgraphs()) add_read(*node.graph(), *graph, values);
+  return values;
+}
 
 std::vector<TermId> ModelReader::read() {
-  is_met_.assign(terms_.scope().symbols().size(), false);
-  for (const ir::Value* input : model_.graph->inputs()) {
-    if (input->fixed_constant()) continue;
-    note_sizes(facts_.fact(input));
-    set(input, read_value(*input));
-  }
+  for (const ir::Value* input : model_.graph->inputs())
+    if (!input->fixed_constant()) set(input, read_value(*input));
   read_graph(*model_.graph);
   std::vector<TermId> outputs;
   for (const ir::Value* output : model_.graph->outputs()) outputs.push_back(term_of(output));
@@ -65,12 +71,43 @@ std::vector<TermId> ModelReader::read() {
   return outputs;
 }
 
-void ModelReader::read_graph(const ir::Graph& graph) {
-  for (const ir::Node* node : graph.nodes()) {
-    if (!model_.budget->spend(1)) model_.budget->require(node->describe());
-    terms_.reading(node, number_);
-    read_node(*node);
+TermId ModelReader::read_from(std::span<const std::pair<const ir::Value*, TermId>> given, const ir::Value* value) {
+  for (const auto& [known, term] : given) {
+    set(known, term);
+    learn_sizes(term, facts_.fact(known));
   }
+  std::vector<const ir::Node*> nodes;
+  std::vector<const ir::Value*> left{value};
+  std::unordered_set<const ir::Node*> seen;
+  while (!left.empty()) {
+    const ir::Value* next = left.back();
+    left.pop_back();
+    const ir::Node* node = next->producer();
+    if (term_of_.contains(next)) reached_.insert(next);
+    if (!node || node->constant() || term_of_.contains(next) || seen.contains(node)) continue;
+    if (const auto known = sizes_of(fact_of(next)); known && next != value) {
+      set(next, *known);
+      continue;
+    }
+    seen.insert(node);
+    nodes.push_back(node);
+    for (const ir::Value* operand : read_by(*node)) left.push_back(operand);
+  }
+  std::ranges::sort(nodes, {}, [](const ir::Node* node) { return ir::Graph::position_of(node); });
+  for (const ir::Node* node : nodes) read_next(*node);
+  nodes_read_ = std::move(nodes);
+  terms_.reading(nullptr, number_);
+  return term_of(value);
+}
+
+void ModelReader::read_graph(const ir::Graph& graph) {
+  for (const ir::Node* node : graph.nodes()) read_next(*node);
+}
+
+void ModelReader::read_next(const ir::Node& node) {
+  if (!model_.budget->spend(1)) model_.budget->require(node.describe());
+  terms_.reading(&node, number_);
+  read_node(node);
 }
 
 void ModelReader::set(const ir::Value* value, TermId term) {
@@ -131,22 +168,6 @@ Fact ModelReader::fact_of(const ir::Value* value) {
   return fact;
 }
 
-bool ModelReader::note_sizes(const Fact& fact) {
-  bool is_new = false;
-  if (!fact.shape) return true;
-  for (const Dim d : *fact.shape) {
-    if (d.is_unknown()) is_new = true;
-    if (!d.is_symbolic()) continue;
-    for (const int symbol : dim::symbols_of(d)) {
-      if (is_met_.size() <= static_cast<size_t>(symbol)) is_met_.resize(static_cast<size_t>(symbol) + 1, false);
-      if (is_met_[static_cast<size_t>(symbol)] || !dim::is_data_dependent(terms_.scope().symbol_at(symbol))) continue;
-      is_met_[static_cast<size_t>(symbol)] = true;
-      is_new = true;
-    }
-  }
-  return is_new;
-}
-
 // The tensor was met before, in this model or the first one: so were its sizes.
 void ModelReader::learn_sizes(TermId term, const Fact& fact) {
   const auto& known = terms_[term].shape;
@@ -162,7 +183,14 @@ void ModelReader::learn_sizes(TermId term, const Fact& fact) {
   }
 }
 
-// Integers that are known at all sizes.
+std::optional<TermId> ModelReader::sizes_of(const ir::Value* value) {
+  if (value->producer() && !value->fixed_constant()) return sizes_of(fact_of(value));
+  const ir::Tensor* tensor = value->fixed_constant();
+  if (!tensor || !is_counted(tensor->data_type) || !ops::small_elements(*tensor)) return std::nullopt;
+  const TermId term = term_of(value);
+  return terms_[term].kind == Term::Kind::kSizes ? std::optional(term) : std::nullopt;
+}
+
 std::optional<TermId> ModelReader::sizes_of(const Fact& fact) {
   const auto dims = constant_dims(fact.shape);
   if (!fact.elements || !dims || !is_counted(fact.dtype)) return std::nullopt;
@@ -183,7 +211,7 @@ void ModelReader::read_node(const ir::Node& node) {
   while (!read.operands.empty() && read.operands.back() == kNoTerm) read.operands.pop_back();
   for (const ir::Value* output : node.outputs()) {
     read.results.push_back(fact_of(output));
-    read.is_new_size.push_back(note_sizes(facts_.fact(output)));
+    read.is_new_size.push_back(!output || facts_.has_new_size(output));
   }
   if (read_control(read)) return;
   Results results;

@@ -1,12 +1,16 @@
 // A model as terms: its nodes in order, each by its law.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
-#include "thaw/infer/inference.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/prove/laws.h"
+#include "thaw/prove/model_facts.h"
 
 namespace thaw::proving {
 
@@ -14,23 +18,34 @@ class ModelReader {
  public:
   // number: 0 of the first model, 1 of the second one. Sizes that only a run tells become those that are known of the same
   // tensor.
-  ModelReader(Algebra& algebra, const ir::Model& model, int number);
-  ~ModelReader();
+  ModelReader(Algebra& algebra, const ModelFacts& facts, int number)
+      : algebra_(algebra), terms_(algebra.terms), facts_(facts), model_(facts.model()), number_(number) {}
 
   // A term for each output of the model.
   std::vector<TermId> read();
+  // A term of one value, from values of the main graph whose terms are given: the nodes between are read, and no others.
+  TermId read_from(std::span<const std::pair<const ir::Value*, TermId>> given, const ir::Value* value);
+
+  // Those that read_from() read last, in order.
+  const std::vector<const ir::Node*>& nodes_read() const { return nodes_read_; }
+  // Whether it needed a value that was given.
+  bool has_reached(const ir::Value* given) const { return reached_.contains(given); }
+  // Of values that were read.
+  const std::unordered_map<const ir::Value*, TermId>& terms() const { return term_of_; }
+  // Integers that inference knows at all sizes; nullopt of all else.
+  std::optional<TermId> sizes_of(const ir::Value* value);
 
  private:
   using Results = std::vector<TermId>;
 
   void read_graph(const ir::Graph& graph);
+  void read_next(const ir::Node& node);
   void read_node(const ir::Node& node);
   void set(const ir::Value* value, TermId term);
   TermId term_of(const ir::Value* value);
   TermId read_value(const ir::Value& value);
   ops::Fact fact_of(const ir::Value* value);
   dim::Dim renamed(dim::Dim d) const;
-  bool note_sizes(const ops::Fact& fact);  // whether one was not met before
   void learn_sizes(TermId term, const ops::Fact& fact);
   bool fits(const NodeToRead& read, const Results& results) const;
   TermId as_it_is(const NodeToRead& read, int output, const std::optional<std::string>& settings);
@@ -41,12 +56,16 @@ class ModelReader {
 
   Algebra& algebra_;
   Terms& terms_;
+  const ModelFacts& facts_;
   const ir::Model& model_;
   const int number_;
-  infer::Inference facts_;
   std::unordered_map<const ir::Value*, TermId> term_of_;
-  std::vector<bool> is_met_;                   // symbols by number
+  std::vector<const ir::Node*> nodes_read_;
+  std::unordered_set<const ir::Value*> reached_;
   std::unordered_map<int, dim::Dim> learned_;  // symbols of tensors that were met before
 };
+
+// The values of the graph a node stands in that it reads, those that its own graphs read too.
+std::vector<const ir::Value*> read_by(const ir::Node& node);
 
 }  // namespace thaw::proving

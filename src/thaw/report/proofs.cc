@@ -6,7 +6,9 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "thaw/report/members.h"
 #include "thaw/report/printable.h"
 #include "thaw/report/table.h"
 
@@ -39,18 +41,29 @@ std::string size_of(const Proof& proof) {
   return counted(proof.terms, "term") + (rounding.empty() ? "" : "; " + rounding);
 }
 
+// "at every size", or "for height=32..640:32".
+std::string sizes_of(const Proof& proof) {
+  return proof.sizes.empty() ? "at every size" : fmt::format("for {}", fmt::join(proof.sizes, ", "));
+}
+
+// "evidence proof.json: 231 steps, 12 by laws".
+std::string evidence_text(const ProofEvidence& evidence) {
+  return printable(fmt::format("evidence {}: {}, {} by laws", evidence.path, counted(evidence.steps, "step"),
+                               evidence.steps_by_laws));
+}
+
 }  // namespace
 
 std::string outputs_proof_text(const Proof& proof) {
   if (proof.outputs.empty()) return {};
   Table table;
   for (const OutputProof& output : proof.outputs) {
-    std::string what = fmt::format("proven equal at every size ({})", size_of(proof));
+    std::string what = fmt::format("proven equal {} ({})", sizes_of(proof), size_of(proof));
     if (!is_proven(output))
       what = std::string(verdict_name(output.verdict)) + (output.place.empty() ? "" : ": " + output.place);
     table.add({"output " + output.name, std::move(what)});
   }
-  return "\n" + table.text(0);
+  return "\n" + table.text(0) + (proof.evidence ? evidence_text(*proof.evidence) + "\n" : "");
 }
 
 std::string proof_text(const Proof& proof, bool all) {
@@ -85,10 +98,18 @@ void write_proof_members(JsonWriter& json, const Proof& proof) {
     json.end_object();
   }
   json.end_array();
+  if (!proof.sizes.empty()) write_texts(json, "proof_sizes", proof.sizes);
   json.member("terms", proof.terms);
   json.member("rounded_constants", proof.rounded_constants);
   json.member("rounding_steps", proof.rounding_steps);
   json.optional_member("reason", proof.reason);
+  if (!proof.evidence) return;
+  json.member_object("evidence", kLine);
+  json.member("path", proof.evidence->path);
+  json.member("outputs", proof.evidence->outputs);
+  json.member("steps", proof.evidence->steps);
+  json.member("steps_by_laws", proof.evidence->steps_by_laws);
+  json.end_object();
 }
 
 void write_proof(JsonWriter& json, const Proof& proof) {
@@ -101,7 +122,7 @@ void write_proof(JsonWriter& json, const Proof& proof) {
 void add_proof(HtmlPage& page, const Proof& proof) {
   if (!proof.reason.empty()) page.sentence("Not proven at other sizes: " + proof.reason + ".");
   if (proof.outputs.empty()) return;
-  page.heading("Equal at every size");
+  page.heading(proof.sizes.empty() ? "Equal at every size" : "Equal " + sizes_of(proof));
   std::vector<std::vector<HtmlCell>> rows;
   for (const OutputProof& output : proof.outputs) {
     const Outcome outcome = is_proven(output)                           ? Outcome::kGood
@@ -112,6 +133,7 @@ void add_proof(HtmlPage& page, const Proof& proof) {
   }
   page.table({"output", "verdict", "not proven"}, rows);
   page.sentence(fmt::format("In real arithmetic, of {}.", size_of(proof)));
+  if (proof.evidence) page.sentence(evidence_text(*proof.evidence) + ".");
 }
 
 }  // namespace thaw::report

@@ -381,7 +381,8 @@ std::string to_text(const VerifyReport& report, const TextOptions& how) {
   const Style style(how.colour);
   std::string text =
       fmt::format("{} against {}\n\n", report::printable(report.model), report::printable(report.reference));
-  text += points_text(report);
+  const bool is_replayed = report.points.empty() && report.proof.evidence;
+  if (!is_replayed) text += points_text(report);
   for (const PointResult& point : report.points)
     if (how.all || point.status != VerifyStatus::kAgrees) text += outputs_text(point, style);
   text += report::outputs_proof_text(report.proof);
@@ -398,6 +399,7 @@ std::string to_text(const VerifyReport& report, const TextOptions& how) {
   if (report.warnings.size() > kShown) {
     text += fmt::format("warning: {} more of ONNX Runtime (--format json has them)\n", report.warnings.size() - kShown);
   }
+  if (is_replayed) return text + "the evidence holds: every step follows\n";
   const auto agree = std::ranges::count(report.points, VerifyStatus::kAgrees, &PointResult::status);
   const size_t total = report.points.size();
   text += report.accepted()
@@ -449,6 +451,11 @@ std::string to_json(const VerifyReport& report) {
 
 std::string to_html(const VerifyReport& report) {
   HtmlPage page(fmt::format("thaw verify: {}", report.model));
+  if (report.points.empty() && report.proof.evidence) {
+    page.verdict(Outcome::kGood, "evidence holds", fmt::format("Against {}: every step follows.", report.reference));
+    report::add_proof(page, report.proof);
+    return page.finish();
+  }
   const auto agree = std::ranges::count(report.points, VerifyStatus::kAgrees, &PointResult::status);
   const std::string worst = worst_output(report);
   page.verdict(report.accepted() ? Outcome::kGood : Outcome::kBad, report.accepted() ? "agrees" : "differs",

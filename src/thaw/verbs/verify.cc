@@ -1,8 +1,11 @@
 #include "thaw/run/verify.h"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,11 +13,13 @@
 #include "thaw/confirm/cost_of_runs.h"
 #include "thaw/confirm/model_inputs.h"
 #include "thaw/confirm/own_sizes.h"
+#include "thaw/core/atomic_file.h"
 #include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/in_memory.h"
 #include "thaw/locate/first_differences.h"
 #include "thaw/ops/rule/arity.h"
+#include "thaw/prove/evidence_file.h"
 #include "thaw/prove/prove.h"
 #include "thaw/rewrite/same_noise.h"
 #include "thaw/run/input_text.h"
@@ -23,6 +28,8 @@
 #include "thaw/verbs/counterexample.h"
 #include "thaw/verbs/failure_hint.h"
 #include "thaw/verbs/feeds.h"
+#include "thaw/verbs/output.h"
+#include "thaw/verbs/proof_sizes.h"
 #include "thaw/verbs/proven.h"
 
 namespace thaw {
@@ -75,7 +82,7 @@ void require_two_models(const VerifyOptions& options, const run::VerifiedModel& 
 
 // What the runs cannot do: compare at every size.
 void require_provable(const VerifyOptions& options, bool has_reference) {
-  if (!options.prove) return;
+  if (!options.prove && options.replay.empty()) return;
   std::string why;
   if (!has_reference) why = "the reference is no model";
   if (!options.how.names.empty()) why = "inputs and outputs are mapped to others";
@@ -85,9 +92,84 @@ void require_provable(const VerifyOptions& options, bool has_reference) {
   if (why.empty()) return;
   throw Error(ErrorCode::kInvalidArgument,
               {.what = "there is no proof, because " + why,
-               .where = "verify --prove",
+               .where = options.prove ? "verify --prove" : "verify --replay",
                .expected = "a reference model with the same names and types of inputs and outputs",
                .next = "leave out --prove, or the options --map, --per-sample, --cast and --mask"});
+}
+
+// What is written and read beside the runs.
+void require_evidence_options(const VerifyOptions& options) {
+  const auto refuse = [&](const char* what, const char* where, const char* next) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        {.what = what, .where = where, .expected = "a proof that is written, or one that is checked", .next = next});
+  };
+  if (!options.evidence.empty() && !options.prove)
+    refuse("there is no proof to write", "verify --evidence", "add --prove");
+  if (options.replay.empty()) return;
+  if (options.prove) refuse("evidence is checked instead of a proof", "verify --replay", "leave out --prove");
+  if (!options.sweep.empty() || !options.sizes.empty())
+    refuse("the evidence says for which sizes it is", "verify --replay, --sizes", "leave out --sizes");
+}
+
+size_t count_by_laws(const proving::Evidence& evidence) {
+  return static_cast<size_t>(std::ranges::count(evidence.steps, proving::Step::By::kLaws, &proving::Step::by));
+}
+
+ProofEvidence summary_of(const proving::Evidence& evidence, const std::filesystem::path& path) {
+  return {.path = path.string(),
+          .outputs = evidence.outputs.size(),
+          .steps = evidence.steps.size(),
+          .steps_by_laws = count_by_laws(evidence)};
+}
+
+// Writes the steps of what is proven, where something is; a note says what they do not have.
+void write_evidence(const proving::Evidence& evidence, const std::filesystem::path& path, VerifyReport& report) {
+  std::string missing;
+  for (const OutputProof& output : report.proof.outputs)
+    if (output.verdict == OutputVerdict::kProven &&
+        std::ranges::find(evidence.outputs, output.name, &proving::ShownOutput::name) == evidence.outputs.end())
+      missing += (missing.empty() ? "'" : ", '") + output.name + "'";
+  if (!missing.empty()) report.notes.push_back("no steps were found within the budget for the evidence of " + missing);
+  if (evidence.outputs.empty()) {
+    report.notes.push_back("no evidence was written, as it would prove no output");
+    return;
+  }
+  write_whole(path, proving::to_json(evidence));
+  report.proof.evidence = summary_of(evidence, path);
+}
+
+std::vector<std::string> sizes_of(const proving::Evidence& evidence, const ir::Model& model) {
+  std::vector<proving::SizeBound> bounds;
+  for (const proving::AlignedSize& size : evidence.sizes)
+    if (size.bound) bounds.push_back(*size.bound);
+  return verbs::texts_of(bounds, model);
+}
+
+// A proof that was written, checked step by step.
+VerifyReport replayed(const VerifyOptions& options, const ir::Model& model, const ir::Model& reference) {
+  const proving::Evidence evidence = proving::read_evidence(options.replay);
+  proving::replay(model, reference, evidence, options.replay.string());
+  VerifyReport report{.model = options.model.string(), .reference = options.reference.string()};
+  for (const ir::Value* output : model.graph->outputs()) {
+    if (!std::ranges::any_of(reference.graph->outputs(),
+                             [&](const ir::Value* v) { return v->name() == output->name(); }))
+      continue;
+    const bool is_shown =
+        std::ranges::find(evidence.outputs, output->name(), &proving::ShownOutput::name) != evidence.outputs.end();
+    report.proof.outputs.push_back({.name = output->name(),
+                                    .verdict = is_shown ? OutputVerdict::kProven : OutputVerdict::kOpen,
+                                    .place = is_shown ? "" : "the evidence has no step for it"});
+  }
+  report.proof.sizes = sizes_of(evidence, model);
+  for (const proving::Step& step : evidence.steps) {
+    report.proof.terms += step.term.size();
+    report.proof.rounded_constants += step.rounded.size();
+    for (const proving::Rounded& one : step.rounded)
+      report.proof.rounding_steps = std::max(report.proof.rounding_steps, one.steps);
+  }
+  report.proof.evidence = summary_of(evidence, options.replay);
+  return report;
 }
 
 // The verdicts that the runs leave: what differs in one is not proven.
@@ -107,15 +189,23 @@ Proof beside_runs(Proof proof, const std::vector<PointResult>& points) {
 
 VerifyReport verify_against(const VerifyOptions& options, run::VerifiedModel model) {
   require_two_models(options, model);
+  require_evidence_options(options);
   require_provable(options, model.reference.has_value());
   dim::Scope scope;
   Proof proof;
+  proving::Evidence evidence;
   {
     const auto loaded = model.source.read();  // its mapping is not needed while ONNX Runtime runs
     ops::require_arity(*loaded);
     const std::unique_ptr<ir::Model> reference = model.reference ? model.reference->read() : nullptr;
     if (reference) ops::require_arity(*reference);
-    if (options.prove) proof = verbs::proof_of(proving::compare(*loaded, *reference));
+    if (!options.replay.empty()) return replayed(options, *loaded, *reference);
+    if (options.prove) {
+      const auto bounds = verbs::bounds_of(options, *loaded);
+      proof = verbs::proof_of(
+          proving::compare(*loaded, *reference, bounds, options.evidence.empty() ? nullptr : &evidence));
+      proof.sizes = verbs::texts_of(bounds, *loaded);
+    }
     run::prepare_sessions();
     confirm::ModelInputs known = confirm::look_at_inputs(*loaded, scope);
     model.inputs = std::move(known.inputs);
@@ -147,6 +237,7 @@ VerifyReport verify_against(const VerifyOptions& options, run::VerifiedModel mod
   if (model.open) report.notes.emplace_back(kSameNoise);
   if (options.prove) {
     report.proof = beside_runs(std::move(proof), report.points);
+    if (!options.evidence.empty()) write_evidence(evidence, options.evidence, report);
     model.first_differences = {};
     report.counterexample = verbs::find_counterexample(
         options, report, [&](const VerifyOptions& again) { return run::verify(again, model, scope); });
@@ -169,6 +260,8 @@ VerifyReport verify(const VerifyOptions& given, const Model* model, const Model*
   run::VerifiedModel verified{.source = model ? run::ModelSource(ModelAccess::of(*model)) : options.model,
                               .reference = reference_of(options, reference)};
   options.model = verified.source.path();
+  verbs::require_other_file(options.evidence, std::array{options.model, options.reference});
+  if (!options.evidence.empty()) const AtomicFile probe(options.evidence);
   if (verified.reference) options.reference = verified.reference->path();
   try {
     return verify_against(options, std::move(verified));

@@ -92,8 +92,12 @@ std::string serialize_without(const Model& model, std::span<const Tensor* const>
   return serialize(model, plan);
 }
 
+void serialize(const Model& model, const TensorPlan& plan, const BeginBytes& begin, const PassBytes& pass_on) {
+  pass(model, plan, begin, pass_on);
+}
+
 void serialize(const Model& model, const BeginBytes& begin, const PassBytes& pass_on) {
-  pass(model, TensorPlan(), begin, pass_on);
+  serialize(model, TensorPlan(), begin, pass_on);
 }
 
 namespace {

@@ -57,6 +57,8 @@ class GraphWriter {
 
 // The wire bytes of the model under a plan.
 std::string serialize(const Model& model, const TensorPlan& plan);
+// The same a chunk at a time, as serialize() of model.h.
+void serialize(const Model& model, const TensorPlan& plan, const BeginBytes& begin, const PassBytes& pass_on);
 
 // Throws when a graph cannot be written as it is: nodes out of order, names that would mean another value.
 void check_writable(const Graph& graph);

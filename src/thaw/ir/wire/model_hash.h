@@ -1,0 +1,14 @@
+// A number that tells models apart by what they hold, weights included, wherever their files lie.
+#pragma once
+
+#include <string>
+
+#include "thaw/ir/graph/model.h"
+
+namespace thaw::ir {
+
+// "xxh3-128:" and 32 hexadecimal digits: of the bytes that serialize() makes without `metadata_props`, and of external data. It is no
+// signature: models of one hash can be made.
+std::string hash_of(const Model& model);
+
+}  // namespace thaw::ir
