@@ -511,3 +511,53 @@ def test_a_deep_graph_takes_no_stack(thaw, save):
     nodes.append(node("Identity", f"v{count}", "y"))
     path = save(model(nodes, [("x", FLOAT, ("n",))], Y))
     assert verdicts(proofs(thaw, path, path, "--points", 1)) == {"y": "proven"}
+
+
+# Where both run -------------------------------------------------------------------------------------------------------------
+
+
+RESHAPE = [("flat2", i(2, -1)), ("three24", i(3, 24)), ("whole3", i(3, -1)), ("rows2", np.ones((2, 4, 6), np.float32) * 3), ("three4", np.ones((3, 1, 1), np.float32))]
+
+
+def test_a_size_that_a_model_needs_is_that_number(thaw, save):
+    """A batch that is frozen in a Reshape; beside it what is free."""
+    frozen = save(model([node("Reshape", "x three24", "a"), node("Relu", "a", "y")], X, Y, RESHAPE), "frozen")
+    free = save(model([node("Relu", "x", "a"), node("Flatten", "a", "y")], X, Y), "free")
+    report = thaw.json("verify", free, "--against", frozen, "--prove", code=0)
+    assert verdicts(report["outputs"]) == {"y": "proven"} and report["proof_sizes"] == ["n=3"]
+    assert "proven equal for n=3" in thaw("verify", frozen, "--against", free, "--prove", code=0).stdout
+    # Nothing needs it to be 3 here: the others are another matter.
+    report = thaw.json("verify", free, "--against", free, "--prove", code=0)
+    assert verdicts(report["outputs"]) == {"y": "proven"} and "proof_sizes" not in report
+
+
+@pytest.mark.parametrize("number", ["rows2", "three4"])
+def test_sizes_that_broadcast_may_be_one(thaw, save, number):
+    """x of [n, 4, 6] and a constant of 2 or 3 rows: n is as many, or 1."""
+    made = save(model([node("Add", f"x {number}", "y")], X, Y, [one for one in RESHAPE if one[0] == number]))
+    report = thaw.json("verify", made, "--against", made, "--prove", code=0)
+    assert verdicts(report["outputs"]) == {"y": "proven"} and "proof_sizes" not in report
+
+
+def test_rows_that_are_never_one_are_as_many_as_they_are_added_to(thaw, save):
+    """24 elements a row, flat, and 72 of a constant."""
+    constants = [("line", i(-1)), ("many", np.arange(72, dtype=np.float32)), ("flat", i(3, 24)), ("block", np.arange(72, dtype=np.float32).reshape(3, 24))]
+    added = save(model([node("Reshape", "x line", "a"), node("Add", "a many", "y")], X, Y, constants[:2]), "added")
+    block = save(model([node("Reshape", "x flat", "a"), node("Add", "a block", "b"), node("Reshape", "b line", "y")], X, Y, [constants[0], *constants[2:]]), "block")
+    report = thaw.json("verify", added, "--against", added, "--prove", code=0)
+    assert report["proof_sizes"] == ["n=3"]
+    assert verdicts(thaw.json("verify", block, "--against", added, "--prove", code=0)["outputs"])["y"] != "differs"
+
+
+def test_what_no_output_needs_is_not_asked_for(thaw, save):
+    dead = model([node("Reshape", "x three24", "a"), node("Relu", "x", "y")], X, Y, RESHAPE)
+    free = model([node("Relu", "x", "y")], X, Y)
+    report = thaw.json("verify", save(dead, "dead"), "--against", save(free, "free"), "--prove")
+    assert verdicts(report["outputs"])["y"] == "proven" and "proof_sizes" not in report
+
+
+def test_models_that_run_together_nowhere_are_open(thaw, save):
+    two, three = (save(model([node("Reshape", f"x {shape}", "a"), node("ReduceSum", "a", "y", keepdims=0)], X, Y, [(shape, i(rows, 24))]), shape)
+                  for shape, rows in (("two24", 2), ("three24", 3)))
+    called = thaw("verify", two, "--against", three, "--prove", "--format", "json", "--sizes", "n=3")
+    assert called.returncode == 1 and "proven" not in called.stdout, called.stdout

@@ -181,6 +181,7 @@ SizeBound both(const SizeBound& a, const SizeBound& b) {
   if (narrow.step % wide.step != 0 || (narrow.first - wide.first) % wide.step != 0)
     refuse_bound(a, "two of them have steps that do not fit each other");
   SizeBound made = narrow;
+  made.is_needed = a.is_needed && b.is_needed;
   if (made.first < wide.first) made.first += (wide.first - made.first + made.step - 1) / made.step * made.step;
   if (wide.last && (!made.last || *made.last > *wide.last))
     made.last = *wide.last - (*wide.last - made.first) % made.step;

@@ -34,6 +34,7 @@ struct SizeBound {
   int64_t first = 0;
   std::optional<int64_t> last;  // none: no end
   int64_t step = 1;
+  bool is_needed = false;  // no choice: both models run there alone
 };
 
 // Axes of inputs that have one size, and what is known of it.
@@ -41,7 +42,7 @@ struct AlignedSize {
   std::string name;             // by which the models declare it now
   std::vector<BoundName> axes;  // in the order of the inputs; or one element
   std::optional<int64_t> number;
-  std::optional<SizeBound> bound;  // that was given
+  std::optional<SizeBound> bound;  // where it is given or needed
 };
 
 struct Aligned {

@@ -54,6 +54,7 @@ Json to_json(const AlignedSize& size) {
     json["first"] = size.bound->first;
     if (size.bound->last) json["last"] = *size.bound->last;
     json["step"] = size.bound->step;
+    if (size.bound->is_needed) json["needed"] = true;
   }
   return json;
 }
@@ -150,7 +151,7 @@ Step step_of(const nlohmann::json& json, size_t i, const std::string& where) {
 }
 
 AlignedSize size_of(const nlohmann::json& json, const std::string& where) {
-  const Reader read(json, "a size", where, {"name", "of", "number", "first", "last", "step"});
+  const Reader read(json, "a size", where, {"name", "of", "number", "first", "last", "step", "needed"});
   AlignedSize size;
   if (read.has("name")) size.name = read.text("name");
   for (const auto& one : read.array("of")) {
@@ -163,11 +164,13 @@ AlignedSize size_of(const nlohmann::json& json, const std::string& where) {
   if (size.axes.empty()) read.refuse("is of no axis");
   if (read.has("number")) size.number = read.integer("number");
   if (!read.has("first")) {
-    if (read.has("last") || read.has("step")) read.refuse("has no 'first'");
+    if (read.has("last") || read.has("step") || read.has("needed")) read.refuse("has no 'first'");
     return size;
   }
   size.bound = SizeBound{size.axes[0], read.integer("first"), std::nullopt, read.integer("step")};
   if (read.has("last")) size.bound->last = read.integer("last");
+  if (read.has("needed") && json["needed"] != true) read.refuse("has 'needed', which is not true");
+  size.bound->is_needed = read.has("needed");
   if (size.bound->step < 1 || (size.bound->last && *size.bound->last < size.bound->first))
     read.refuse("has a range of nothing");
   return size;

@@ -1,7 +1,9 @@
 // What inference knows of a model that is compared: the same for every reading of it.
 #pragma once
 
+#include <span>
 #include <unordered_set>
+#include <vector>
 
 #include "thaw/infer/inference.h"
 #include "thaw/ir/graph/model.h"
@@ -15,6 +17,8 @@ class ModelFacts {
 
   const ir::Model& model() const { return model_; }
   const ops::Fact& fact(const ir::Value* value) const { return inference_.fact(value); }
+  // What must hold of sizes for the model to run, as far as it does not anyway.
+  std::span<const ops::Obligation> obligations() const { return inference_.result().obligations(); }
   // Whether a size of it is known by no other name than this value's own.
   bool has_new_size(const ir::Value* value) const { return new_sizes_.contains(value); }
 

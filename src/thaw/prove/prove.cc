@@ -60,6 +60,8 @@ Comparison compare(const ir::Model& model, const ir::Model& reference, std::span
                  .steps = {},
                  .outputs = {}};
   Comparison result = compare(sides, Weights::kAsRead, evidence);
+  for (const AlignedSize& size : sides.aligned().sizes)
+    if (size.bound) result.sizes.push_back(*size.bound);
   if (std::ranges::all_of(result.outputs, &ProvenOutput::is_proven)) return result;
   // What is open may be so for a scale in a weight. Each of the two is a proof of its own.
   Comparison again = compare(sides, Weights::kScaled, evidence);

@@ -25,6 +25,7 @@ struct ProvenOutput {
 
 struct Comparison {
   std::vector<ProvenOutput> outputs;  // of the first model that the second one has too, by name
+  std::vector<SizeBound> sizes;       // at which they were compared: those that were given or are needed
   size_t terms = 0;                   // that both models are made of
   size_t rounded = 0;                 // constants that were taken for others, which they equal but for rounding
   double most_steps = 0;              // by how many steps of their type the farthest

@@ -37,8 +37,8 @@ class Replay {
     const auto is_same = [](const AlignedSize& a, const AlignedSize& b) {
       return a.name == b.name && a.axes == b.axes && a.number == b.number &&
              a.bound.has_value() == b.bound.has_value() &&
-             (!a.bound ||
-              (a.bound->first == b.bound->first && a.bound->last == b.bound->last && a.bound->step == b.bound->step));
+             (!a.bound || (a.bound->first == b.bound->first && a.bound->last == b.bound->last &&
+                           a.bound->step == b.bound->step && a.bound->is_needed == b.bound->is_needed));
     };
     if (!std::ranges::equal(ours, evidence_.sizes, is_same))
       refuse("the evidence takes other sizes for equal than the models do");
@@ -140,7 +140,7 @@ void replay(const ir::Model& model, const ir::Model& reference, const Evidence& 
   const Phase phase("checking the evidence");
   std::vector<SizeBound> bounds;
   for (const AlignedSize& size : evidence.sizes)
-    if (size.bound) bounds.push_back(*size.bound);
+    if (size.bound && !size.bound->is_needed) bounds.push_back(*size.bound);
   const Sides sides(model, reference, bounds);
   Replay replay(sides, evidence, where);
   replay.require_hash(model, evidence.model_hash, "model");

@@ -75,7 +75,7 @@ std::string proof_text(const Proof& proof, bool all) {
   std::string text;
   const std::string rounding = rounding_of(proof);
   if (proven > 0)
-    text = fmt::format("proven equal to the original at every size: {}{}\n",
+    text = fmt::format("proven equal to the original {}: {}{}\n", printable(sizes_of(proof)),
                        proven == proof.outputs.size() ? outputs : fmt::format("{} of {}", proven, outputs),
                        rounding.empty() ? "" : "; " + rounding);
   size_t shown = 0;
@@ -87,7 +87,7 @@ std::string proof_text(const Proof& proof, bool all) {
   return text;
 }
 
-void write_proof_members(JsonWriter& json, const Proof& proof) {
+void write_proof_members(JsonWriter& json, const Proof& proof, std::string_view sizes) {
   if (proof.outputs.empty() && proof.reason.empty()) return;
   json.member_array("outputs");
   for (const OutputProof& output : proof.outputs) {
@@ -98,7 +98,7 @@ void write_proof_members(JsonWriter& json, const Proof& proof) {
     json.end_object();
   }
   json.end_array();
-  if (!proof.sizes.empty()) write_texts(json, "proof_sizes", proof.sizes);
+  if (!proof.sizes.empty()) write_texts(json, sizes, proof.sizes);
   json.member("terms", proof.terms);
   json.member("rounded_constants", proof.rounded_constants);
   json.member("rounding_steps", proof.rounding_steps);
@@ -115,7 +115,7 @@ void write_proof_members(JsonWriter& json, const Proof& proof) {
 void write_proof(JsonWriter& json, const Proof& proof) {
   if (proof.outputs.empty() && proof.reason.empty()) return;
   json.member_object("proof");
-  write_proof_members(json, proof);
+  write_proof_members(json, proof, "sizes");
   json.end_object();
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "thaw/proof.h"
 #include "thaw/report/html_page.h"
@@ -13,8 +14,9 @@ namespace thaw::report {
 
 // A line for each output, for `thaw verify --prove`.
 std::string outputs_proof_text(const Proof& proof);
-// "outputs": [{"name", "verdict", "place"}], "terms", "rounded_constants", "rounding_steps", "reason".
-void write_proof_members(JsonWriter& json, const Proof& proof);
+// "outputs": [{"name", "verdict", "place"}], "terms", "rounded_constants", "rounding_steps", "reason"; the sizes under the name that is
+// given, where the proof is not for all.
+void write_proof_members(JsonWriter& json, const Proof& proof, std::string_view sizes);
 
 // Of a result beside its original: a line for all outputs that are proven, and one for each that is open, the first few unless `all`.
 std::string proof_text(const Proof& proof, bool all);

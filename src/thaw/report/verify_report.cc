@@ -441,7 +441,7 @@ std::string to_json(const VerifyReport& report) {
   if (!report.reference_runtime.version.empty())
     report::write_runtime(json, "reference_runtime", report.reference_runtime);
   if (report.where) report::write_first_differences(json, *report.where);
-  report::write_proof_members(json, report.proof);
+  report::write_proof_members(json, report.proof, "proof_sizes");
   if (report.counterexample) write_counterexample(json, *report.counterexample);
   report::write_texts(json, "notes", report.notes);
   report::write_texts(json, "warnings", report.warnings);

@@ -84,6 +84,7 @@ std::vector<SizeBound> bounds_of(const VerifyOptions& options, const ir::Model& 
 }
 
 std::vector<std::string> texts_of(std::span<const SizeBound> bounds, const ir::Model& model) {
+  if (bounds.empty()) return {};
   const Sizes sizes(model);
   std::vector<std::string> texts;
   for (const SizeBound& bound : bounds) {

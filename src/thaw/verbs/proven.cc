@@ -7,6 +7,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/prove/joined.h"
+#include "thaw/verbs/proof_sizes.h"
 
 namespace thaw {
 
@@ -20,11 +21,11 @@ namespace verbs {
 namespace {
 
 // No failure of a proof is one of the verb: the result was run.
-Proof prove_where_runs_agree(const std::vector<RunCheck>& checks, const std::function<proving::Comparison()>& compare) {
+Proof prove_where_runs_agree(const std::vector<RunCheck>& checks, const std::function<Proof()>& compare) {
   Proof proof;
   if (checks.empty() || !confirm::all_agree(checks)) return proof;
   try {
-    proof = proof_of(compare());
+    proof = compare();
   } catch (const Error& error) {
     proof.reason = error.parts().what;
   }
@@ -44,8 +45,9 @@ std::unique_ptr<ir::Model> with_given(const ir::Model& original, const Arrays& g
 
 }  // namespace
 
-Proof proof_of(proving::Comparison compared) {
+Proof proof_of(proving::Comparison compared, const ir::Model& model) {
   Proof proof{.outputs = {},
+              .sizes = texts_of(compared.sizes, model),
               .terms = compared.terms,
               .rounded_constants = compared.rounded,
               .rounding_steps = compared.most_steps,
@@ -58,17 +60,21 @@ Proof proof_of(proving::Comparison compared) {
 }
 
 Proof prove(const ir::Model& result, const ir::Model& original, const std::vector<RunCheck>& checks) {
-  return prove_where_runs_agree(checks, [&] { return proving::compare(result, original); });
+  return prove_where_runs_agree(checks, [&] { return proof_of(proving::compare(result, original), result); });
 }
 
 Proof prove_pinned(const ir::Model& pinned, const ir::Model& original, const Arrays& given,
                    const std::vector<RunCheck>& checks) {
-  return prove_where_runs_agree(checks, [&] { return proving::compare(pinned, *with_given(original, given)); });
+  return prove_where_runs_agree(
+      checks, [&] { return proof_of(proving::compare(pinned, *with_given(original, given)), pinned); });
 }
 
 Proof prove_parts(std::span<const ir::Model* const> parts, const ir::Model& whole,
                   const std::vector<RunCheck>& checks) {
-  return prove_where_runs_agree(checks, [&] { return proving::compare(*proving::join(parts), whole); });
+  return prove_where_runs_agree(checks, [&] {
+    const std::unique_ptr<ir::Model> joined = proving::join(parts);
+    return proof_of(proving::compare(*joined, whole), *joined);
+  });
 }
 
 }  // namespace verbs

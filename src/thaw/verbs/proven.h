@@ -12,8 +12,8 @@
 
 namespace thaw::verbs {
 
-// What both models have in common, and in how far it is proven.
-Proof proof_of(proving::Comparison compared);
+// What both models have in common, and in how far it is proven; sizes by the names of `model`.
+Proof proof_of(proving::Comparison compared, const ir::Model& model);
 
 // Of a result that was run beside its original, where all runs agree; else nothing is compared, and the proof is empty. Where there
 // is none, its `reason` says why.

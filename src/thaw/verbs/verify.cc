@@ -203,8 +203,7 @@ VerifyReport verify_against(const VerifyOptions& options, run::VerifiedModel mod
     if (options.prove) {
       const auto bounds = verbs::bounds_of(options, *loaded);
       proof = verbs::proof_of(
-          proving::compare(*loaded, *reference, bounds, options.evidence.empty() ? nullptr : &evidence));
-      proof.sizes = verbs::texts_of(bounds, *loaded);
+          proving::compare(*loaded, *reference, bounds, options.evidence.empty() ? nullptr : &evidence), *loaded);
     }
     run::prepare_sessions();
     confirm::ModelInputs known = confirm::look_at_inputs(*loaded, scope);
