@@ -24,6 +24,7 @@ CALLS = {
     "split": (["-o", "parts", "--at", "b"], ["parts/part_1.onnx", "parts/part_2.onnx"]),
     "inspect": (["--annotate", "-o", "out.onnx"], ["out.onnx"]),
 }
+PROVING = ("fix", "optimize", "pin", "split")
 
 
 def put(holder, **pairs):
@@ -54,7 +55,9 @@ def test_what_is_there_is_kept_and_a_second_run_changes_none(thaw, folder, verb)
     thaw(verb, "model.onnx", *options, code=0, cwd=folder)
     for path in written:
         made = onnx.load(folder / path)
-        assert props(made) == MINE
+        stated = props(made)
+        proof = stated.pop("thaw.proof", None)
+        assert stated == MINE and (proof is not None) == (verb in PROVING)
         assert props(made.graph) == {"graph": "g"}
         kept = {node.output[0]: props(node).get("node") for node in made.graph.node if node.op_type == "Relu"}
         assert all(of is not None for of in kept.values())
@@ -69,6 +72,58 @@ def test_what_is_there_is_kept_and_a_second_run_changes_none(thaw, folder, verb)
     if twice.exists():  # what needs nothing is not written by `fix`
         again = onnx.load(twice)
         assert props(again) == props(once) and props(again.graph) == props(once.graph)
+
+
+def stated(thaw, path):
+    return thaw.json("inspect", path, code=0).get("proof")
+
+
+@pytest.mark.parametrize("verb", PROVING)
+def test_what_a_proof_said_is_stated_and_shown(thaw, folder, verb):
+    options, written = CALLS[verb]
+    thaw(verb, "model.onnx", *options, code=0, cwd=folder)
+    origins = set()
+    for path in written:
+        (line,) = [props(onnx.load(folder / path))["thaw.proof"]]
+        shown = stated(thaw, folder / path)
+        assert line == f"proven {shown['proven']} of {shown['outputs']} outputs, origin {shown['origin']}" and shown["outputs"] == 1
+        origins.add(shown["origin"])
+        assert f"states that {shown['proven']} of 1 output" in thaw("inspect", folder / path, code=0).stdout
+    # The same origin, whatever its metadata, and no other.
+    onnx.save(onnx.parser.parse_model(TEXT.replace("1, 2, 3", "1, 2, 4")), folder / "other.onnx")
+    for model, is_same in (("model.onnx", True), ("other.onnx", False)):
+        thaw("optimize", model, "-o", "again.onnx", code=0, cwd=folder)
+        assert (stated(thaw, folder / "again.onnx")["origin"] in origins) == is_same
+
+
+@pytest.mark.parametrize("options", [["batch"], ["convert", "--to", "f16"], ["optimize", "--no-check"], ["fix", "--no-check"]])
+def test_what_is_not_proven_states_no_proof(thaw, folder, options):
+    verb, *options = options
+    model = onnx.load(folder / "model.onnx")
+    model.metadata_props.add(key="thaw.proof", value="proven 1 of 1 outputs, origin xxh3-128:" + "0" * 32)
+    onnx.save(model, folder / "claims.onnx")
+    assert stated(thaw, folder / "claims.onnx") == {"proven": 1, "outputs": 1, "origin": "xxh3-128:" + "0" * 32}
+    thaw(verb, "claims.onnx", "-o", "out.onnx", *options, code=0, cwd=folder)
+    assert props(onnx.load(folder / "out.onnx")) == MINE
+
+
+@pytest.mark.parametrize("text", ["", "proven", "proven 2 of 1 outputs, origin xxh3-128:" + "0" * 32, "proven 1 of 1 outputs, origin xxh3-128:0", "proven -1 of 1 outputs"])
+def test_what_cannot_be_read_is_not_shown(thaw, folder, text):
+    model = onnx.load(folder / "model.onnx")
+    model.metadata_props.add(key="thaw.proof", value=text)
+    onnx.save(model, folder / "odd.onnx")
+    assert stated(thaw, folder / "odd.onnx") is None
+
+
+def test_a_hash_is_of_what_a_model_holds(thaw, folder):
+    """Wherever its weights lie."""
+    model = onnx.load(folder / "model.onnx")
+    onnx.save(model, folder / "apart.onnx", save_as_external_data=True, size_threshold=0, location="apart.data")
+    said = set()
+    for path in ("model.onnx", "apart.onnx"):
+        thaw("optimize", path, "-o", "out.onnx", code=0, cwd=folder)
+        said.add(stated(thaw, folder / "out.onnx")["origin"])
+    assert len(said) == 1
 
 
 def test_lift_keeps_those_of_the_first_trace(thaw, tmp_path):

@@ -62,7 +62,7 @@ void add_needed(const Aligned& aligned, const ModelFacts& facts, const dim::Scop
     const auto number = needed_number(needed, scope.symbol_at(symbols[0]));
     if (!number || std::ranges::find(bounds, size->axes[0], &SizeBound::of) != bounds.end()) continue;
     if (!nodes) nodes = nodes_of_outputs(facts.model());
-    if (nodes->contains(needed.node)) bounds.push_back({size->axes[0], *number, *number, 1, true});
+    if (nodes->contains(needed.node)) bounds.push_back({size->axes[0], *number, number, 1, true});
   }
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "thaw/ir/graph/location.h"
+#include "thaw/prove/stated_proof.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/inspection.h"
 #include "thaw/report/inspection_cost.h"
@@ -135,6 +136,13 @@ class InspectionJson {
     json_.end_object();
     json_.member("ir_version", model_.ir_version);
     json_.member("producer", producer_of(model_));
+    if (const auto proof = proving::stated_proof(model_)) {
+      json_.member_object("proof", kLine);
+      json_.member("proven", proof->proven);
+      json_.member("outputs", proof->outputs);
+      json_.member("origin", proof->origin);
+      json_.end_object();
+    }
     const WeightTotals weights = weigh(model_);
     json_.member_object("weights", kLine);
     json_.member("count", weights.count);

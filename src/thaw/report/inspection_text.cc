@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "thaw/ir/graph/location.h"
+#include "thaw/prove/stated_proof.h"
 #include "thaw/report/dim_text.h"
 #include "thaw/report/findings.h"
 #include "thaw/report/inspection.h"
@@ -72,7 +73,11 @@ class InspectionText {
       text_ += fmt::format(", {} of {}", counted(weights.constants, "constant"), bytes_text(weights.constant_bytes));
     }
     if (!model_.functions.empty()) text_ += ", " + counted(model_.functions.size(), "function");
-    text_ += "\n" + rewrite::describe_taken_weights(rewrite::count_replaceable(model_));
+    text_ += "\n";
+    if (const auto proof = proving::stated_proof(model_))
+      text_ += fmt::format("states that {} of {} are proven equal to those of the model {}\n", proof->proven,
+                           counted(proof->outputs, "output"), proof->origin);
+    text_ += rewrite::describe_taken_weights(rewrite::count_replaceable(model_));
   }
 
   std::string dims_of(const ops::Fact& fact) {

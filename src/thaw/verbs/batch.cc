@@ -7,6 +7,7 @@
 
 #include "thaw/confirm/samples.h"
 #include "thaw/core/call_clock.h"
+#include "thaw/prove/stated_proof.h"
 #include "thaw/rewrite/constant_weights.h"
 #include "thaw/run/session.h"
 #include "thaw/verbs/access.h"
@@ -63,6 +64,7 @@ BatchReport batch(Model& model, const BatchOptions& options, const Output& outpu
     report.data_dependent_branches = batching::deciding_inputs(given, options);
     return report;
   }
+  proving::forget_proof(*batched);
   verbs::publish(*batched, output, {.original = &given, .is_checked = options.check}).tell(report);
   if (!report.accepted()) return report;
   ModelAccess::owner(model) = std::move(batched);

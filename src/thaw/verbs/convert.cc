@@ -13,6 +13,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/read_files.h"
 #include "thaw/defaults.h"
+#include "thaw/prove/stated_proof.h"
 #include "thaw/quant/half/widened.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/quant/precisions.h"
@@ -134,6 +135,7 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
   // What was outside the file and is made anew stays outside.
   if (where.save.external == ExternalPolicy::kKeep && !ir::data_files_of(original).empty())
     where.save.external = ExternalPolicy::kSingle;
+  proving::forget_proof(*made.model);
   verbs::publish(
       *made.model, where,
       {.original = &original, .is_checked = options.check, .fed = made.first_run ? &made.first_run->fed : nullptr})

@@ -15,6 +15,7 @@
 #include "thaw/dim/expr/scope.h"
 #include "thaw/infer/size_names.h"
 #include "thaw/lift/onetrace/thaw_trace.h"
+#include "thaw/prove/stated_proof.h"
 #include "thaw/rewrite/constant_weights.h"
 #include "thaw/rewrite/rename_sizes.h"
 #include "thaw/run/compare.h"
@@ -114,6 +115,7 @@ FixReport fix(Model& model, const FixOptions& options, const Output& output) {
     fed = std::move(check.fed);
   }
   if (!report.accepted()) return report;
+  if (report.modified()) verbs::keep_proof(*fixed, original, report.proof);
   // Names come last, as what is freed has its own only then; a model in which nothing else is to do is written for them alone.
   list_renames(output.rename, report);
   if (!report.modified()) return report;
@@ -138,6 +140,7 @@ FixReferenceReport fix_with_reference(Model& model, const std::filesystem::path&
   FixReferenceReport report = lifting::onetrace::thaw_trace(ModelAccess::owner(model), reference, how);
   report.model = path;
   if (!report.accepted() || !report.modified()) return report;
+  proving::forget_proof(*ModelAccess::owner(model));
   verbs::publish(*ModelAccess::owner(model), output, {}).tell(report);
   return report;
 }

@@ -12,6 +12,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/phase.h"
 #include "thaw/lift/align/values.h"
+#include "thaw/prove/stated_proof.h"
 #include "thaw/run/feeds.h"
 #include "thaw/run/npz.h"
 #include "thaw/run/session.h"
@@ -143,6 +144,7 @@ LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options,
   const std::vector<confirm::TraceToRun> runs = traces_to_run(traces);
   if (options.check) report.checks = confirm::compare_with_traces(*model, runs, report.departs);
   if (!report.accepted()) return result;
+  proving::forget_proof(*model);
   verbs::publish(*model, output, {.is_checked = options.check}).tell(report);
   if (!report.accepted()) return result;
   result.model = ModelAccess::make(std::move(model));

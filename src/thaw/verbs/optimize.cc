@@ -199,6 +199,7 @@ OptimizeReport optimize(Model& model, const OptimizeOptions& options, const Outp
   if (options.count_moved) report.moved_after = infer::bytes_moved(optimized);
   report.unsupported = unsupported_by(options, optimized);
   if (!report.accepted()) return report;
+  if (report.modified()) verbs::keep_proof(optimized, original, report.proof);
   verbs::publish(
       optimized, output,
       {.original = &original, .is_checked = options.check, .fed = made.check.fed ? &*made.check.fed : nullptr})

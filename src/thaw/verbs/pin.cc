@@ -133,6 +133,7 @@ PinnedModels pin_all(const ir::Model& original, const std::vector<PinOptions>& o
   PinnedModels all{.model = original.path.string(), .files = {}, .load_check = {}, .reports = {}};
   for (size_t i = 0; i < made.size(); ++i) {
     if (options[i].check) check_pinned(made[i], original, options[i].feeds);
+    verbs::keep_proof(*made[i].model, original, made[i].report.proof);
     all.reports.push_back(std::move(made[i].report));
   }
   if (!all.accepted()) return all;

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "thaw/core/error.h"
+#include "thaw/ir/wire/model_hash.h"
 #include "thaw/prove/joined.h"
+#include "thaw/prove/stated_proof.h"
 #include "thaw/verbs/proof_sizes.h"
 
 namespace thaw {
@@ -75,6 +78,16 @@ Proof prove_parts(std::span<const ir::Model* const> parts, const ir::Model& whol
     const std::unique_ptr<ir::Model> joined = proving::join(parts);
     return proof_of(proving::compare(*joined, whole), *joined);
   });
+}
+
+void keep_proof(ir::Model& result, const ir::Model& original, const Proof& proof) {
+  const std::string origin = ir::hash_of(original);
+  if (ir::hash_of(result) == origin) return;
+  proving::forget_proof(result);
+  if (proof.outputs.empty()) return;
+  const auto proven = std::ranges::count(proof.outputs, OutputVerdict::kProven, &OutputProof::verdict);
+  proving::state_proof(result,
+                       {.proven = static_cast<size_t>(proven), .outputs = proof.outputs.size(), .origin = origin});
 }
 
 }  // namespace verbs

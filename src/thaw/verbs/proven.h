@@ -24,4 +24,8 @@ Proof prove_pinned(const ir::Model& pinned, const ir::Model& original, const Arr
 // Parts that run one after the other.
 Proof prove_parts(std::span<const ir::Model* const> parts, const ir::Model& whole, const std::vector<RunCheck>& checks);
 
+// States in the metadata of a result what its proof said; what is stated of the original goes. Nothing changes where the two hold the
+// same.
+void keep_proof(ir::Model& result, const ir::Model& original, const Proof& proof);
+
 }  // namespace thaw::verbs

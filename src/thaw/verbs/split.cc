@@ -94,6 +94,7 @@ Split cut_off(const ir::Model& whole, const SplitOptions& options, const FeedOpt
   report.parts.push_back(summed_up(parts.front()));
   if (options.check) check_parts(parts, *made.reference, feeds, report);
   ir::Model& part = *parts.front().model;
+  verbs::keep_proof(part, whole, report.proof);
   if (report.accepted()) verbs::publish(part, output, {.original = &whole, .is_checked = options.check}).tell(report);
   result.parts.push_back(ModelAccess::make(std::move(parts.front().model)));
   return result;
@@ -122,6 +123,7 @@ Split split(const Model& model, const SplitOptions& options, const Output& outpu
   for (const splitting::Part& part : divided.parts) report.parts.push_back(summed_up(part));
   if (options.check) check_parts(divided.parts, whole, feeds, report);
   if (report.accepted()) {
+    for (ir::Model* part : parts) verbs::keep_proof(*part, whole, report.proof);
     write_parts(parts, output, {.original = &whole, .is_checked = options.check}).tell(report);
   }
   for (splitting::Part& part : divided.parts) result.parts.push_back(ModelAccess::make(std::move(part.model)));
