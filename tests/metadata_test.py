@@ -88,7 +88,7 @@ def test_what_a_proof_said_is_stated_and_shown(thaw, folder, verb):
         shown = stated(thaw, folder / path)
         assert line == f"proven {shown['proven']} of {shown['outputs']} outputs, origin {shown['origin']}" and shown["outputs"] == 1
         origins.add(shown["origin"])
-        assert f"states that {shown['proven']} of 1 output" in thaw("inspect", folder / path, code=0).stdout
+        assert f"states: {shown['proven']} of 1 output proven equal" in thaw("inspect", folder / path, code=0).stdout
     # The same origin, whatever its metadata, and no other.
     onnx.save(onnx.parser.parse_model(TEXT.replace("1, 2, 3", "1, 2, 4")), folder / "other.onnx")
     for model, is_same in (("model.onnx", True), ("other.onnx", False)):

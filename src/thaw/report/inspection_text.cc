@@ -75,7 +75,7 @@ class InspectionText {
     if (!model_.functions.empty()) text_ += ", " + counted(model_.functions.size(), "function");
     text_ += "\n";
     if (const auto proof = proving::stated_proof(model_))
-      text_ += fmt::format("states that {} of {} are proven equal to those of the model {}\n", proof->proven,
+      text_ += fmt::format("states: {} of {} proven equal to the outputs of the model {}\n", proof->proven,
                            counted(proof->outputs, "output"), proof->origin);
     text_ += rewrite::describe_taken_weights(rewrite::count_replaceable(model_));
   }
