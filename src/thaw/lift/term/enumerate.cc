@@ -242,10 +242,9 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
       bool is_exact = !is_part || (form.shape == Shape::kFloor && form.part == 1);
       for (size_t k = 0; k < num_traces_ && is_part && is_exact; ++k) is_exact = form.at[k] * form.n == atom.at[k];
       const bool is_told = is_among(cuts.readers) && is_whole_piece(form);
-      // What divides a size in every trace is known from these.
-      const bool is_known = is_told || is_among(cuts.readers) || is_among(cuts.others) || (is_part && is_exact);
+      const bool is_known = is_among(cuts.readers) || is_among(cuts.others);
       const double cut = (is_part && is_position ? kCutPosition : 0) - (is_known ? bits_of_piece(form.n) - kWindow : 0);
-      forms_.push_back({&form, atom.bits + form.bits + cut, is_told, is_exact, atom.is_batch});
+      forms_.push_back({&form, atom.bits + form.bits + cut, is_told, is_exact, is_known, atom.is_batch});
     }
   }
   std::ranges::stable_sort(forms_, {}, &Used::bits);
@@ -279,10 +278,13 @@ void Terms::find_linear(Wanted wanted, std::vector<Found>& found) const {
     const int64_t factor = rise / run, more = wanted[0] - factor * at[0];
     bool fits = true;
     for (size_t k = 0; k < num_traces_ && fits; ++k) fits = factor * at[k] + more == wanted[k];
-    if (fits)
-      found.push_back({Operator::kNone, &x, nullptr, factor, more,
-                       x.bits + bits_of_factor(factor) + bits_of_offset(more, is_cut(*x.form)) +
-                           (x.is_batch && more != 0 ? kMoreThanABatch : 0)});
+    if (!fits) continue;
+    // What divides a size in every trace is known from these.
+    const bool is_part = x.is_exact && is_cut(*x.form) && factor == 1 && more == 0;
+    const double known = is_part && !x.is_known ? bits_of_piece(x.form->n) - kWindow : 0;
+    const double of_batch = x.is_batch && more != 0 ? kMoreThanABatch : 0;
+    found.push_back({Operator::kNone, &x, nullptr, factor, more,
+                     x.bits + bits_of_factor(factor) + bits_of_offset(more, is_cut(*x.form)) - known + of_batch});
   }
 }
 
@@ -515,12 +517,14 @@ Makeup Terms::makeup(const Found& term) {
   }
 }
 
+// A multiple of a part, a share, may be rounded otherwise.
 bool Terms::rounds(const Found& term) {
+  const auto is_plain = [&](const Used& used) { return used.is_exact && (term.factor == 1 || !is_cut(*used.form)); };
   switch (term.op) {
     case Operator::kNone:
-      return !term.x->is_exact;
+      return !is_plain(*term.x);
     case Operator::kTimes:
-      return !term.x->is_exact || !term.y->is_exact;
+      return !is_plain(*term.x) || !is_plain(*term.y);
     default:
       return true;
   }
@@ -544,7 +548,7 @@ std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
     if (!at || std::ranges::any_of(terms, [&](const Term& known) { return known.at == *at; })) continue;
     if (const Dim whole = size(each); whole.is_known())
       terms.push_back({whole, std::move(*at), each.bits, makeup(each), rounds(each),
-                       each.op == Operator::kNone && each.more == 0 && each.x->is_told});
+                       each.op == Operator::kNone && each.factor == 1 && each.more == 0 && each.x->is_told});
   }
   return terms;
 }

@@ -116,6 +116,7 @@ class Terms {
     double bits;  // with the atom's
     bool is_told;
     bool is_exact;  // whether it rounds nothing in any trace
+    bool is_known;  // whether something tells by what it is cut
     bool is_batch;
     const std::vector<int64_t>& at() const { return form->at; }
   };
