@@ -16,6 +16,8 @@ namespace {
 
 bool is_single(const Shape& shape) { return std::ranges::all_of(shape, is_one); }
 
+Shape without_leading_ones(const Shape& shape) { return {std::ranges::find_if_not(shape, is_one), shape.end()}; }
+
 // How many axes at the end two shapes share.
 size_t common_end(const Shape& a, const Shape& b) {
   size_t count = 0;
@@ -46,6 +48,48 @@ struct View {
 
 }  // namespace
 
+// The Transpose that goes outwards, kNoTerm where none does. Of operands that stand in several orders, the first one's that is as
+// large as the result is that of the result, whichever order they were given in.
+TermId Algebra::moved_first(std::span<const TermId> operands) const {
+  std::optional<Shape> whole = Shape{};
+  for (const TermId id : operands)
+    if (whole) whole = broadcast_shapes(*whole, *terms[id].shape);
+  TermId first = kNoTerm, first_bare = kNoTerm, any = kNoTerm;
+  for (const TermId id : operands) {
+    const bool is_moved = terms[id].is("Transpose");
+    if (is_moved && any == kNoTerm) any = id;
+    const TermId bare = is_moved ? terms[id].arguments[0] : id;
+    const bool is_whole = whole && is_same(without_leading_ones(*whole), without_leading_ones(*terms[id].shape));
+    if (is_whole && bare < first_bare) {
+      first = id;
+      first_bare = bare;
+    }
+  }
+  if (first == kNoTerm) return any;
+  return terms[first].is("Transpose") ? first : kNoTerm;
+}
+
+// An operand in another order of axes: what it is a sum or product of is, so that it may become part of another.
+TermId Algebra::moved_inside(TermId x, std::span<const int64_t> order, int depth) {
+  constexpr int kDeepest = 2;
+  const Term of = terms[x];
+  Shape shape = *of.shape;
+  if (is_single(shape)) return x;
+  shape.insert(shape.begin(), order.size() - shape.size(), dim::Dim(1));
+  const bool is_sum = of.kind == Term::Kind::kSum;
+  const bool may_go_inside = (is_sum || of.kind == Term::Kind::kProduct) && depth < kDeepest &&
+                             std::ranges::all_of(of.arguments, [&](TermId id) { return is_known(terms[id].shape); });
+  if (!may_go_inside) return views.unexpanded(views.transpose(views.reshape(x, shape), order));
+  std::vector<Scaled> addends;
+  std::vector<Power> factors;
+  for (size_t i = 0; i < of.arguments.size(); ++i) {
+    const TermId one = moved_inside(of.arguments[i], order, depth + 1);
+    addends.push_back({of.numbers[i], one});
+    factors.push_back({one, of.numbers[i]});
+  }
+  return is_sum ? arithmetic.sum(addends, of.dtype) : arithmetic.product(factors, of.dtype);
+}
+
 std::optional<TermId> Algebra::elementwise(std::vector<TermId> operands, const Write& write) {
   std::optional<Shape> result = Shape{};
   for (const TermId id : operands) {
@@ -67,7 +111,8 @@ std::optional<TermId> Algebra::elementwise(std::vector<TermId> operands, const W
     for (const TermId id : operands) {
       const Term& term = terms[id];
       if (is_single(*term.shape)) continue;
-      if (!term.is("Reshape") || !is_known(terms[term.arguments[0]].shape)) {
+      if (!term.is("Reshape") || !is_known(terms[term.arguments[0]].shape) ||
+          is_same(without_leading_ones(*terms[term.arguments[0]].shape), without_leading_ones(*term.shape))) {
         rank_of_others = std::max(rank_of_others, term.shape->size());
         continue;
       }
@@ -89,20 +134,15 @@ std::optional<TermId> Algebra::elementwise(std::vector<TermId> operands, const W
         continue;
       }
     }
-    const auto moved = std::ranges::find_if(operands, [&](TermId id) { return terms[id].is("Transpose"); });
-    if (moved == operands.end()) break;
-    const std::vector<int64_t> order = terms[*moved].ints;
+    const TermId moved = moved_first(operands);
+    if (moved == kNoTerm) break;
+    const std::vector<int64_t> order = terms[moved].ints;
     const bool may_transpose =
         std::ranges::all_of(operands, [&](TermId id) { return terms[id].shape->size() <= order.size(); });
     if (!may_transpose) break;
     std::vector<int64_t> inverse(order.size());
     for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-    for (TermId& id : operands) {
-      Shape shape = *terms[id].shape;
-      if (is_single(shape)) continue;
-      shape.insert(shape.begin(), order.size() - shape.size(), dim::Dim(1));
-      id = views.unexpanded(views.transpose(views.reshape(id, shape), inverse));
-    }
+    for (TermId& id : operands) id = moved_inside(id, inverse);
     undone.push_back({true, order, {}});
   }
   std::optional<Shape> inner = Shape{};
@@ -124,30 +164,6 @@ std::optional<TermId> Algebra::elementwise(std::vector<TermId> operands, const W
     }
   }
   return views.conform(made, *result);
-}
-
-// A cut of a sum or a product is that of what is added or multiplied.
-TermId Algebra::part(TermId x, const Cut& cut, int depth) {
-  constexpr int kDeepest = 4;
-  const Term of = terms[x];
-  Shape shape = *of.shape;
-  const bool is_sum = of.kind == Term::Kind::kSum;
-  const bool may_go_inside = (is_sum || of.kind == Term::Kind::kProduct) && depth < kDeepest &&
-                             std::ranges::all_of(of.arguments, [&](TermId id) { return is_known(terms[id].shape); });
-  if (!may_go_inside) return views.slice(x, std::span(&cut, 1));
-  std::vector<Scaled> addends;
-  std::vector<Power> factors;
-  for (size_t i = 0; i < of.arguments.size(); ++i) {
-    TermId one = of.arguments[i];
-    const Shape& own = *terms[one].shape;
-    Cut inner = cut;
-    inner.axis = cut.axis - static_cast<int64_t>(shape.size() - own.size());
-    if (inner.axis >= 0 && !is_one(own[static_cast<size_t>(inner.axis)])) one = part(one, inner, depth + 1);
-    addends.push_back({of.numbers[i], one});
-    factors.push_back({one, of.numbers[i]});
-  }
-  shape[static_cast<size_t>(cut.axis)] = cut.length;
-  return views.conform(is_sum ? arithmetic.sum(addends, of.dtype) : arithmetic.product(factors, of.dtype), shape);
 }
 
 // What is done to each element is done to each part of a Concat. A number beside it stays: it goes out of products and sums.
@@ -220,12 +236,40 @@ TermId Algebra::extremum(std::string_view op, std::span<const TermId> operands) 
   }
   std::ranges::sort(flat);
   flat.erase(std::ranges::unique(flat).begin(), flat.end());
+  if (auto numbers = flat.size() == 1 && number ? constants.numbers(flat[0]) : std::nullopt) {
+    // What is limited lies no farther apart than before.
+    if (numbers->magnitude.empty())
+      for (const double value : numbers->values) numbers->magnitude.push_back(std::fabs(value));
+    for (double& value : numbers->values) value = op == "Max" ? std::max(value, *number) : std::min(value, *number);
+    return constants.computed(type, std::move(*numbers));
+  }
   if (number) flat.push_back(arithmetic.number(*number, type));
   if (flat.size() == 1) return flat[0];
   std::optional<Shape> shape = Shape{};
   for (const TermId id : flat)
     shape = shape && terms[id].shape ? broadcast_shapes(*shape, *terms[id].shape) : std::nullopt;
   return terms.apply(std::string(op), flat, type, shape);
+}
+
+TermId Algebra::without_nan(TermId x) {
+  const Scaled parts = arithmetic.split(x);
+  if (parts.term != x && parts.factor != 0) return times(parts.factor, without_nan(parts.term));
+  // A row of weights is NaN as a whole, and with it what it weighs.
+  if (const Term of = terms[x]; of.is("MatMul") && of.arguments.size() == 2) {
+    const TermId rows = of.arguments[0];
+    TermId weights = rows;
+    while ((terms[weights].is("Reshape") || terms[weights].is("Transpose")) && is_known(terms[weights].shape)) {
+      const auto last = views.axis_before(weights, static_cast<int64_t>(terms[weights].shape->size()) - 1);
+      const TermId inner = terms[weights].arguments[0];
+      if (!last || *last != static_cast<int64_t>(terms[inner].shape->size()) - 1) break;
+      weights = inner;
+    }
+    if (terms[weights].is("Softmax") && terms[weights].ints[0] == -1 && is_known(terms[rows].shape)) {
+      const auto guarded = elementwise({rows}, [&](const std::vector<TermId>& o) { return without_nan(o[0]); });
+      if (guarded) return matmul(*guarded, of.arguments[1]);
+    }
+  }
+  return terms.apply("WithoutNan", {x}, terms[x].dtype, terms[x].shape);
 }
 
 // The cut that positions are which follow each other; nullopt where they do not.
@@ -258,7 +302,7 @@ std::optional<TermId> Algebra::gather(TermId x, TermId indices, int64_t axis) {
   shape.insert(shape.end(), positions.begin(), positions.end());
   shape.insert(shape.end(), from.begin() + axis + 1, from.end());
   if (const auto cut = run_of(indices, axis, from[static_cast<size_t>(axis)]); cut && cut->begin.is_known())
-    return views.reshape(views.slice(x, std::span(&*cut, 1)), shape);
+    return views.reshape(slice(x, std::span(&*cut, 1)), shape);
   Term term;
   term.op = "Gather";
   term.ints = {axis};
@@ -266,6 +310,22 @@ std::optional<TermId> Algebra::gather(TermId x, TermId indices, int64_t axis) {
   term.dtype = terms[x].dtype;
   term.shape = shape;
   return terms.add(std::move(term));
+}
+
+// Axes are moved and merged after others are reduced.
+std::optional<TermId> Algebra::reduce_inside(std::string_view op, TermId x, std::span<const int64_t> axes) {
+  const Term view = terms[x];
+  if ((!view.is("Transpose") && !view.is("Reshape")) || axes.empty()) return std::nullopt;
+  std::vector<int64_t> inner;
+  Shape shape = *view.shape;
+  for (const int64_t axis : axes) {
+    const auto before = views.axis_before(x, axis);
+    if (!before || std::ranges::find(inner, *before) != inner.end()) return std::nullopt;
+    inner.push_back(*before);
+    shape[static_cast<size_t>(axis)] = 1;
+  }
+  const TermId made = reduce(op, view.arguments[0], inner);
+  return view.is("Transpose") ? views.transpose(made, view.ints) : views.reshape(made, shape);
 }
 
 TermId Algebra::reduce(std::string_view op, TermId x, std::span<const int64_t> axes) {
@@ -277,6 +337,9 @@ TermId Algebra::reduce(std::string_view op, TermId x, std::span<const int64_t> a
   const bool keeps =
       op == "ReduceSum" || op == "ReduceMean" || op == "ReduceMax" || op == "ReduceMin" || op == "ReduceProd";
   if (left.empty() && keeps) return x;
+  if (const auto inside = reduce_inside(op, x, left)) return *inside;
+  if (const auto numbers = op == "ReduceSum" ? constants.numbers(x) : std::nullopt)
+    if (const auto sum = added_up(*numbers, left)) return constants.computed(terms[x].dtype, *sum);
   for (const int64_t axis : left) shape[static_cast<size_t>(axis)] = 1;
   double factor = 1;
   const bool is_linear = is_real(terms[x].dtype) && (op == "ReduceSum" || op == "ReduceMean");
@@ -306,6 +369,23 @@ TermId Algebra::mean(TermId x, std::span<const int64_t> axes) {
   return times(1.0 / static_cast<double>(count), sum);
 }
 
+// Of scores from which the largest of each row is taken away, the scores.
+std::optional<TermId> Algebra::without_largest(TermId x, int64_t axis) {
+  const Term sum = terms[x];
+  if (sum.kind != Term::Kind::kSum || !is_known(sum.shape)) return std::nullopt;
+  const int64_t along = axis + static_cast<int64_t>(sum.shape->size());
+  for (size_t i = 0; i < sum.arguments.size(); ++i) {
+    const Term& largest = terms[sum.arguments[i]];
+    if (sum.numbers[i] != -1 || !largest.is("ReduceMax") || largest.ints != std::vector{along}) continue;
+    std::vector<Scaled> rest;
+    for (size_t k = 0; k < sum.arguments.size(); ++k)
+      if (k != i) rest.push_back({sum.numbers[k], sum.arguments[k]});
+    const TermId scores = largest.arguments[0];
+    if (!rest.empty() && arithmetic.sum(rest, sum.dtype) == scores) return scores;
+  }
+  return std::nullopt;
+}
+
 TermId Algebra::softmax(const std::string& op, TermId x, int64_t axis) {
   // Each row by itself, wherever it stands.
   if (const Term& view = terms[x]; view.is("Transpose")) {
@@ -317,6 +397,10 @@ TermId Algebra::softmax(const std::string& op, TermId x, int64_t axis) {
     if (is_known(inner) && !inner->empty() && dim::same(inner->back(), view.shape->back()))
       return views.reshape(softmax(op, view.arguments[0], -1), Shape(*view.shape));
   }
+  if (const auto unshifted = op == "Softmax" ? without_largest(x, axis) : std::nullopt)
+    return softmax(op, *unshifted, axis);
+  if (op == "Softmax")
+    if (const auto by_condition = hidden(*this, x)) return softmax(op, *by_condition, axis);
   Term term;
   term.op = op;
   term.ints = {axis};
@@ -334,39 +418,6 @@ std::optional<TermId> Algebra::by_channel(TermId row, size_t rank) {
   return views.reshape(row, shape);
 }
 
-std::optional<TermId> Algebra::evaluated(std::string_view op, TermId x) {
-  struct Function {
-    std::string_view op;
-    double (*value)(double), (*slope)(double);
-  };
-  static constexpr Function kFunctions[] = {
-      {"Cos", [](double v) { return std::cos(v); }, [](double v) { return std::sin(v); }},
-      {"Sin", [](double v) { return std::sin(v); }, [](double v) { return std::cos(v); }},
-      {"Exp", [](double v) { return std::exp(v); }, [](double v) { return std::exp(v); }},
-      {"Log", [](double v) { return std::log(v); }, [](double v) { return 1 / v; }},
-      {"Tanh", [](double v) { return std::tanh(v); }, [](double) { return 1.0; }},
-      {"Erf", [](double v) { return std::erf(v); }, [](double) { return 2 / std::sqrt(M_PI); }},
-      {"Sigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }, [](double) { return 0.25; }}};
-  constexpr int kRoundings = 4;         // of a function in floating-point
-  constexpr double kMostLost = 0x1p-9;  // of what a rounding of the operand changes
-  const auto function = std::ranges::find(kFunctions, op, &Function::op);
-  auto numbers = function == std::end(kFunctions) ? std::nullopt : constants.numbers(x);
-  if (!numbers) return std::nullopt;
-  // What rounds the operand moves the result by its slope.
-  std::vector<double> magnitude;
-  for (size_t i = 0; i < numbers->values.size(); ++i) {
-    double& value = numbers->values[i];
-    const double moved =
-        std::fabs(function->slope(value)) * (numbers->magnitude.empty() ? std::fabs(value) : numbers->magnitude[i]);
-    value = function->value(value);
-    magnitude.push_back(std::fabs(value) + moved);
-    if (!std::isfinite(value) || !(moved * rounding_of(terms[x].dtype) <= kMostLost)) return std::nullopt;
-  }
-  numbers->magnitude = std::move(magnitude);
-  numbers->roundings += kRoundings;
-  return constants.computed(terms[x].dtype, std::move(*numbers));
-}
-
 TermId Algebra::of_each(const std::string& op, TermId x) {
   const auto write = [&](const std::vector<TermId>& o) {
     if (const auto numbers = evaluated(op, o[0])) return *numbers;
@@ -379,7 +430,7 @@ TermId Algebra::of_each(const std::string& op, TermId x) {
 Scaled Algebra::without_factor(TermId x) {
   std::vector<TermId> outer;
   TermId bare = x;
-  while (terms[bare].is("Reshape") || terms[bare].is("Transpose")) {
+  while (terms[bare].is("Reshape") || terms[bare].is("Transpose") || terms[bare].is("Expand")) {
     outer.push_back(bare);
     bare = terms[bare].arguments[0];
   }
@@ -389,7 +440,9 @@ Scaled Algebra::without_factor(TermId x) {
   TermId made = parts.term;
   for (size_t i = outer.size(); i-- > 0;) {
     const Term& view = terms[outer[i]];
-    made = view.is("Reshape") ? views.reshape(made, *view.shape) : views.transpose(made, view.ints);
+    made = view.is("Transpose") ? views.transpose(made, view.ints)
+           : view.is("Reshape") ? views.reshape(made, *view.shape)
+                                : views.expand(made, *view.shape);
   }
   return {parts.factor, made};
 }
@@ -402,7 +455,12 @@ TermId Algebra::matmul(TermId a, TermId b) {
     factor *= parts.factor;
     *side = parts.term;
   }
-  const Shape &left = *terms[a].shape, &right = *terms[b].shape;
+  const Shape left = *terms[a].shape, right = *terms[b].shape;
+  if (constants.is_constant(a) && constants.is_constant(b) && right.size() == 2) {
+    const auto of_a = constants.numbers(a), of_b = constants.numbers(b);
+    if (const auto numbers = of_a && of_b ? multiplied_out(*of_a, *of_b) : std::nullopt)
+      return times(factor, constants.computed(type, *numbers));
+  }
   // Rows of a matrix are multiplied one by one, however they are counted.
   if (right.size() == 2 && terms[a].is("Reshape")) {
     const TermId base = terms[a].arguments[0];

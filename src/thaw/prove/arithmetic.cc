@@ -88,6 +88,15 @@ std::optional<Numbers> summed(const Numbers& a, const Numbers& b) {
 std::optional<Numbers> raised(Numbers n, double exponent) {
   if (exponent == 1) return n;
   const bool is_sum = !n.magnitude.empty();
+  if (is_sum && is_integer(exponent) && exponent > 0) {
+    for (size_t i = 0; i < n.values.size(); ++i) {
+      n.values[i] = std::pow(n.values[i], exponent);
+      n.magnitude[i] = std::pow(n.magnitude[i], exponent);
+      if (!std::isfinite(n.magnitude[i])) return std::nullopt;
+    }
+    n.roundings = static_cast<int>(std::ceil(exponent)) * (n.roundings + 1);
+    return n;
+  }
   for (size_t i = 0; i < n.values.size(); ++i) {
     if (is_sum && n.magnitude[i] > 4 * std::fabs(n.values[i])) return std::nullopt;
     const double value = std::pow(n.values[i], exponent);
@@ -208,6 +217,7 @@ Scaled Arithmetic::folded(Scaled addend, DataType type) {
 }
 
 TermId Arithmetic::sum(const std::vector<Scaled>& addends, DataType type) {
+  if (!is_real(type)) return sum_of_integers(addends, type);
   std::vector<Scaled> flat;
   for (const Scaled& one : addends) {
     const TermId bare = views_.unexpanded(one.term);

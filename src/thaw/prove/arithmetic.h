@@ -39,7 +39,7 @@ class Arithmetic {
   Arithmetic(Terms& terms, Constants& constants, Views& views, Weights weights)
       : terms_(terms), constants_(constants), views_(views), weights_(weights) {}
 
-  // Operands broadcast; their shapes are known. The result has the shape that they broadcast to without the ones in front:
+  // Operands broadcast; their shapes are known. A sum may be of int32 and int64, by whole numbers. The result has the shape that they broadcast to without the ones in front:
   // Views::conform gives it another.
   TermId sum(const std::vector<Scaled>& addends, ir::DataType type);
   TermId product(const std::vector<Power>& factors, ir::DataType type, double factor = 1);
@@ -63,6 +63,7 @@ class Arithmetic {
   std::optional<double> number_of(TermId x) const;
 
  private:
+  TermId sum_of_integers(const std::vector<Scaled>& addends, ir::DataType type);  // exact: integers.cc
   // Adds an argument to a sum or a product; its shape becomes what both broadcast to.
   void append(Term& term, TermId argument, double number) const;
   bool is_one(TermId x) const { return terms_[x].is("One"); }

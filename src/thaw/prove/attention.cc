@@ -52,7 +52,7 @@ std::vector<TermId> multi_head_attention(Algebra& algebra, const NodeToRead& rea
     for (TermId& part : parts) {
       if (terms[part].shape->size() != 3) return {};
       const Cut cut{0, begin, terms[part].shape->back(), 1};
-      const auto sum = add(part, algebra.views.slice(read.operands[kBias], std::span(&cut, 1)));
+      const auto sum = add(part, algebra.slice(read.operands[kBias], std::span(&cut, 1)));
       if (!sum) return {};
       part = *sum;
       begin = begin + cut.length;

@@ -9,6 +9,7 @@
 
 #include "thaw/dim/expr/scope.h"
 #include "thaw/ir/data/floats.h"
+#include "thaw/ops/rule/small_tensor.h"
 
 namespace thaw::proving {
 
@@ -57,6 +58,8 @@ class Laws {
     const Term& of = terms_[x];
     if (of.dtype == to) return {x};
     if (const auto numbers = cast_constant(x, to)) return {*numbers};
+    if (of.kind == Term::Kind::kSizes && of.dtype == DataType::kInt64 && to == DataType::kInt32)
+      return {algebra_.constants.sizes(to, of.ints, of.dims)};
     std::string settings;
     // Whether numbers that are too large become the largest or infinite matters for 8 bits and fewer.
     if (ir::is_floating(to) && !is_real(to)) settings = read_.integer("saturate", 1) != 0 ? "saturate" : "infinite";
@@ -105,8 +108,10 @@ class Laws {
     if (value && (!tensor || !*tensor || (*tensor)->num_elements() != 1)) return {};
     const float zero = 0;
     ir::Tensor one = value ? **tensor : ir::Tensor::from_float({}, {}, std::span(&zero, 1));
-    if (!is_real(one.data_type)) return {};
     one.dims.clear();
+    if (const auto elements = ops::small_elements(one); elements && !is_real(one.data_type))
+      return {algebra_.views.expand(algebra_.constants.sizes(one.data_type, {}, {elements->front().as_dim()}), *shape)};
+    if (!is_real(one.data_type)) return {};
     return {algebra_.views.expand(algebra_.constants.read(one), *shape)};
   }
 
@@ -143,7 +148,7 @@ class Laws {
       if (begin.is_unknown() || !is_at_least_zero(begin)) return {};
       cuts.push_back({*axis, begin, (*shape)[static_cast<size_t>(*axis)], steps[i]});
     }
-    return {algebra_.views.slice(x, cuts)};
+    return {algebra_.slice(x, cuts)};
   }
 
   Results split() {
@@ -157,7 +162,7 @@ class Laws {
       const Shape* shape = read_.known_shape(i);
       if (!shape) return {};
       const Cut cut{*axis, begin, (*shape)[static_cast<size_t>(*axis)], 1};
-      results.push_back(algebra_.views.slice(x, std::span(&cut, 1)));
+      results.push_back(algebra_.slice(x, std::span(&cut, 1)));
       begin = begin + cut.length;
       if (begin.is_unknown()) return {};
     }
@@ -185,17 +190,50 @@ class Laws {
     return results_of(algebra_.gather(x, read_.operands[1], *axis));
   }
 
-  // By no more than is there.
+  // By 0, which a convolution takes with its own.
   Results pad() {
-    const auto pads = read_.opset >= 11 ? integers_of(terms_, read_.operands[1]) : std::nullopt;
-    if (!pads || !std::ranges::all_of(*pads, [](int64_t v) { return v == 0; })) return {};
-    return unchanged();
+    const TermId x = read_.operands[0];
+    auto pads = read_.opset >= 11 ? integers_of(terms_, read_.operands[1]) : std::nullopt;
+    if (!pads) return {};
+    if (std::ranges::all_of(*pads, [](int64_t v) { return v == 0; })) return unchanged();
+    const bool is_zero = read_.node.attribute_string("mode", "constant") == "constant" &&
+                         (!read_.has(2) || algebra_.arithmetic.number_of(read_.operands[2]) == 0);
+    const bool fits = is_real(terms_[x].dtype) && is_known(terms_[x].shape) && !read_.has(3) &&
+                      pads->size() == 2 * terms_[x].shape->size();
+    if (!is_zero || !fits || std::ranges::any_of(*pads, [](int64_t v) { return v < 0; })) return {};
+    Term term;
+    term.op = "Pad";
+    term.ints = std::move(*pads);
+    term.arguments = {x};
+    term.dtype = terms_[x].dtype;
+    term.shape = *terms_[x].shape;
+    const size_t rank = term.shape->size();
+    for (size_t k = 0; k < rank; ++k)
+      (*term.shape)[k] = (*term.shape)[k] + Dim(term.ints[k]) + Dim(term.ints[k + rank]);
+    if (!is_known(term.shape)) return {};
+    return {terms_.add(std::move(term))};
   }
 
+  // What is repeated along an axis is expanded along one before it.
   Results tile() {
+    const TermId x = read_.operands[0];
     const auto repeats = read_.opset >= 6 ? integers_of(terms_, read_.operands[1]) : std::nullopt;
-    if (!repeats || !std::ranges::all_of(*repeats, [](int64_t v) { return v == 1; })) return {};
-    return unchanged();
+    if (!repeats || !is_known(terms_[x].shape) || repeats->size() != terms_[x].shape->size()) return {};
+    Shape before, repeated, shape;  // each axis that is repeated stands behind one of as many repeats
+    for (size_t k = 0; k < repeats->size(); ++k) {
+      const Dim size = (*terms_[x].shape)[k], count((*repeats)[k]);
+      if ((*repeats)[k] < 1) return {};
+      if ((*repeats)[k] > 1) {
+        before.emplace_back(1);
+        repeated.push_back(count);
+      }
+      before.push_back(size);
+      repeated.push_back(size);
+      shape.push_back(size * count);
+    }
+    if (!is_known(shape)) return {};
+    Views& views = algebra_.views;
+    return {views.reshape(views.conform(views.reshape(x, before), repeated), shape)};
   }
 
   Results where() {
@@ -208,7 +246,7 @@ class Laws {
       if (std::ranges::all_of(*condition, [](int64_t v) { return v != 0; })) return {algebra_.views.conform(a, *shape)};
       if (std::ranges::all_of(*condition, [](int64_t v) { return v == 0; })) return {algebra_.views.conform(b, *shape)};
     }
-    return {};
+    return chosen();
   }
 
   // Add, Sub, Sum: each operand times its sign.
@@ -373,6 +411,26 @@ class Laws {
   }
 
  private:
+  // One of two, element by element.
+  Results chosen() {
+    const DataType type = terms_[read_.operands[1]].dtype;
+    if (read_.opset < 9 || terms_[read_.operands[0]].dtype != DataType::kBool ||
+        terms_[read_.operands[2]].dtype != type)
+      return {};
+    return results_of(algebra_.elementwise(read_.operands, [&](const std::vector<TermId>& o) {
+      const Term condition = terms_[o[0]];
+      const bool is_guard = is_real(type) && condition.is("node IsNaN") && condition.arguments[0] == o[2] &&
+                            algebra_.arithmetic.number_of(o[1]) == 0;
+      if (is_guard) return algebra_.without_nan(o[2]);
+      std::vector<TermId> operands = o;
+      if (condition.is("node Not")) operands = {condition.arguments[0], o[2], o[1]};
+      auto shape = std::optional(Shape{});
+      for (const TermId id : operands)
+        shape = shape && is_known(terms_[id].shape) ? broadcast_shapes(*shape, *terms_[id].shape) : std::nullopt;
+      return terms_.apply("node Where", operands, type, shape, settings_of_plain("Where"));
+    }));
+  }
+
   bool is_at_least_zero(Dim d) const {
     const auto lower = dim::range_of(d).lower;
     return lower && *lower >= 0;
@@ -518,6 +576,7 @@ const Shape* NodeToRead::known_shape(size_t i) const {
 
 std::vector<TermId> by_law(Algebra& algebra, const NodeToRead& read) {
   if (!read.node.domain().empty()) return {};
+  if (auto made = of_integers(algebra, read); !made.empty()) return made;
   const auto law = table().find(read.node.op_type());
   if (law == table().end()) return {};
   Laws laws(algebra, read);

@@ -38,9 +38,16 @@ struct Algebra {
   TermId power(TermId x, double exponent);
   // The largest of all ("Max"), or the smallest ("Min").
   TermId extremum(std::string_view op, std::span<const TermId> operands);
+  // Whether all are ("And"), or one of them ("Or").
+  TermId logical(std::string_view op, std::span<const TermId> operands);
+  TermId negation(TermId truth);
+  // 0 where an element is NaN.
+  TermId without_nan(TermId x);
   // "ReduceSum", "ReduceMax", …: axes stay, with size 1.
   TermId reduce(std::string_view op, TermId x, std::span<const int64_t> axes);
   TermId mean(TermId x, std::span<const int64_t> axes);
+  // As Views::slice, before what is added and multiplied, and before functions of constants.
+  TermId slice(TermId x, std::span<const Cut> cuts);
   // Along an axis of a known shape; positions that follow each other are a cut. nullopt where the shape of the indices is unknown.
   std::optional<TermId> gather(TermId x, TermId indices, int64_t axis);
   // Of float tensors of rank 2 and more.
@@ -58,11 +65,23 @@ struct Algebra {
   TermId of_each(const std::string& op, TermId x);
 
  private:
+  TermId moved_inside(TermId x, std::span<const int64_t> order, int depth = 0);
+  TermId moved_first(std::span<const TermId> operands) const;
   std::optional<TermId> elementwise_by_parts(const std::vector<TermId>& operands, const Write& write);
+  TermId slice_inside(TermId x, const Cut& cut);
   TermId part(TermId x, const Cut& cut, int depth = 0);
+  std::optional<TermId> cut_constants(TermId x, const Cut& cut, int depth = 0);
   std::optional<Cut> run_of(TermId indices, int64_t axis, dim::Dim size) const;
+  std::optional<TermId> reduce_inside(std::string_view op, TermId x, std::span<const int64_t> axes);
+  std::optional<TermId> without_largest(TermId x, int64_t axis);
   Scaled without_factor(TermId x);
 };
+
+// Functions of one number whose constants are folded: "Cos".
+bool is_function_of_one(std::string_view op);
+// Sums along axes, which stay; products of matrices, the right one of two axes. nullopt where they are of too many numbers.
+std::optional<Numbers> added_up(const Numbers& of, std::span<const int64_t> axes);
+std::optional<Numbers> multiplied_out(const Numbers& a, const Numbers& b);
 
 // A node that is read.
 struct NodeToRead {
@@ -84,6 +103,13 @@ struct NodeToRead {
 std::vector<TermId> by_law(Algebra& algebra, const NodeToRead& read);
 // The same for those that stand for others of ONNX (com.microsoft, and functions of ai.onnx), in fused.cc.
 std::vector<TermId> by_definition(Algebra& algebra, const NodeToRead& read);
+
+// The same of integers and truth values, in integers.cc.
+std::vector<TermId> of_integers(Algebra& algebra, const NodeToRead& read);
+
+// Scores by what hides some of them, where that is added to them or chosen instead of them, in masks.cc; nullopt where nothing does,
+// or more than one mask of large numbers.
+std::optional<TermId> hidden(Algebra& algebra, TermId scores);
 
 // What several operators begin with, in products.cc: Conv and FusedConv, Gemm and FusedGemm, each with its bias. nullopt where they
 // are not understood.

@@ -55,6 +55,21 @@ std::optional<TermId> as_product(Algebra& algebra, const Term& convolution) {
   return algebra.views.reshape(product, *convolution.shape);
 }
 
+// What is padded by 0 is a convolution's operand with more of its own padding: the last of its attributes.
+TermId without_pad(const Terms& terms, TermId x, std::vector<int64_t>& attributes) {
+  const Term& pad = terms[x];
+  if (!pad.is("Pad")) return x;
+  const size_t rank = pad.ints.size() / 2, axes = rank - 2;
+  const auto amounts = [&](size_t axis) { return std::array{&pad.ints[axis], &pad.ints[axis + rank]}; };
+  if (rank < 3 || attributes.size() != 1 + 4 * axes) return x;
+  for (const size_t axis : {0, 1})
+    for (const int64_t* amount : amounts(axis))
+      if (*amount != 0) return x;
+  for (size_t k = 0; k < axes; ++k)
+    for (const size_t side : {0, 1}) attributes[1 + (2 + side) * axes + k] += *amounts(k + 2)[side];
+  return pad.arguments[0];
+}
+
 }  // namespace
 
 std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read) {
@@ -71,7 +86,7 @@ std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read) {
   term.ints = attributes_of_convolution(read, terms[weight].shape->size() - 2, padding);
   if (term.ints.empty()) return std::nullopt;
   if (padding.starts_with("SAME_")) term.settings = padding;
-  term.arguments = {x, weight};
+  term.arguments = {padding == "NOTSET" || padding == "VALID" ? without_pad(terms, x, term.ints) : x, weight};
   term.dtype = terms[x].dtype;
   term.shape = *shape;
   const auto product = as_product(algebra, term);

@@ -81,7 +81,7 @@ std::vector<TermId> rotary_embedding(Algebra& algebra, const NodeToRead& read) {
     if (said->positions != kNoTerm && is_one_position(algebra.terms[said->positions])) {
       // The first of positions that follow each other, in every sample.
       const Cut rows{0, algebra.terms[said->positions].dims[0], shape[2], 1};
-      one = views.reshape(views.slice(one, std::span(&rows, 1)), {1, 1, shape[2], half});
+      one = views.reshape(algebra.slice(one, std::span(&rows, 1)), {1, 1, shape[2], half});
       continue;
     }
     if (said->positions != kNoTerm) {
@@ -94,7 +94,7 @@ std::vector<TermId> rotary_embedding(Algebra& algebra, const NodeToRead& read) {
   }
   const auto part = [&](Dim begin, int64_t length, int64_t step) {
     const Cut cut{3, begin, length, step};
-    return views.slice(x, std::span(&cut, 1));
+    return algebra.slice(x, std::span(&cut, 1));
   };
   const bool is_interleaved = read.integer("interleaved", 0) != 0;
   const TermId first = part(0, half, is_interleaved ? 2 : 1),

@@ -85,17 +85,35 @@ const std::map<std::string, double (*)(double)>& unary_operators() {
       {"node Exp", std::exp},
       {"node Abs", [](double x) { return std::fabs(x); }},
       {"node Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+      {"node Log", [](double x) { return std::log(x); }},
+      {"node Softplus", [](double x) { return std::log1p(std::exp(x)); }},
+      {"node Not", [](double x) { return x == 0 ? 1.0 : 0.0; }},
+      {"node IsNaN", [](double x) { return std::isnan(x) ? 1.0 : 0.0; }},
+      {"WithoutNan", [](double x) { return std::isnan(x) ? 0.0 : x; }},
       {"node Sin", std::sin}};
+  return all;
+}
+
+const std::map<std::string, double (*)(double, double)>& binary_operators() {
+  static const std::map<std::string, double (*)(double, double)> all = {
+      {"And", [](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; }},
+      {"Or", [](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; }},
+      {"node Mul", [](double a, double b) { return a * b; }},
+      {"node Equal", [](double a, double b) { return a == b ? 1.0 : 0.0; }},
+      {"node Less", [](double a, double b) { return a < b ? 1.0 : 0.0; }},
+      {"node LessOrEqual", [](double a, double b) { return a <= b ? 1.0 : 0.0; }}};
   return all;
 }
 
 Evaluated softmax(const Evaluated& x, int64_t axis, bool is_log) {
   const auto k = static_cast<size_t>(axis + static_cast<int64_t>(x.dims.size()));
   return made_of(x.dims, [&](const Index& index) {
-    double sum = 0;
+    double sum = 0, largest = -std::numeric_limits<double>::infinity();
     Index other = index;
-    for (other[k] = 0; other[k] < x.dims[k]; ++other[k]) sum += std::exp(at(x, other));
-    return is_log ? at(x, index) - std::log(sum) : std::exp(at(x, index)) / sum;
+    for (other[k] = 0; other[k] < x.dims[k]; ++other[k]) largest = std::max(largest, at(x, other));
+    for (other[k] = 0; other[k] < x.dims[k]; ++other[k]) sum += std::exp(at(x, other) - largest);
+    const double above = at(x, index) - largest;
+    return is_log ? above - std::log(sum) : std::exp(above) / sum;
   });
 }
 
@@ -321,6 +339,33 @@ Evaluated Evaluator::evaluate_operator(const Term& term) {
     const bool is_whole = !ir::is_floating(term.dtype);
     return made_of(x.dims, [&](const Index& index) { return is_whole ? std::trunc(at(x, index)) : at(x, index); });
   }
+  if (term.is("Pad")) {
+    Dims result = x.dims;
+    for (size_t k = 0; k < result.size(); ++k) result[k] += term.ints[k] + term.ints[k + result.size()];
+    return made_of(result, [&](Index index) {
+      for (size_t k = 0; k < index.size(); ++k) {
+        index[k] -= term.ints[k];
+        if (index[k] < 0 || index[k] >= x.dims[k]) return 0.0;
+      }
+      return at(x, index);
+    });
+  }
+  if (term.is("Hide")) {
+    const double number = term.settings == "infinite" ? -std::numeric_limits<double>::infinity() : -1e30;
+    return made_of(broadcast_dims(operands), [&](const Index& index) {
+      return broadcast_at(x, index) != 0 ? number : broadcast_at(operands[1], index);
+    });
+  }
+  if (term.op == "node Where")
+    return made_of(broadcast_dims(operands), [&](const Index& index) {
+      return broadcast_at(operands[broadcast_at(x, index) != 0 ? 1 : 2], index);
+    });
+  if (const auto binary = binary_operators().find(term.op); binary != binary_operators().end())
+    return made_of(broadcast_dims(operands), [&](const Index& index) {
+      double made = broadcast_at(x, index);
+      for (size_t i = 1; i < operands.size(); ++i) made = binary->second(made, broadcast_at(operands[i], index));
+      return made;
+    });
   const auto unary = unary_operators().find(term.op);
   if (unary == unary_operators().end()) throw std::logic_error("no law writes this operator: " + term.op);
   return made_of(x.dims, [&](const Index& index) { return unary->second(at(x, index)); });

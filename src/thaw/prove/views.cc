@@ -89,7 +89,28 @@ TermId Views::reshape(TermId x, const Shape& shape) {
     return constants_.sizes(of.dtype, *dims, of.dims);
   if (is_expanded_number(x)) return expand(of.arguments[0], shape);
   if (of.shape && of.shape->empty()) return expand(x, shape);
-  return view("Reshape", x, shape);
+  if (const auto inside = reshape_inside(x, shape)) return *inside;
+  if (of.is("Expand") && is_known(of.shape) && std::ranges::any_of(*of.shape, is_one))
+    if (const auto inside = reshape_inside(x, without_ones(*of.shape))) x = *inside;
+  return terms_[x].is("Expand") || !terms_[x].is("Reshape") ? view("Reshape", x, shape) : reshape(x, shape);
+}
+
+// Axes of size 1 are put in and left out before others are repeated.
+std::optional<TermId> Views::reshape_inside(TermId x, const Shape& shape) {
+  const Term& of = terms_[x];
+  if (!of.is("Expand") || !is_known(of.shape) || !is_known(terms_[of.arguments[0]].shape)) return std::nullopt;
+  if (!is_same(without_ones(*of.shape), without_ones(shape))) return std::nullopt;
+  const TermId inner = of.arguments[0];
+  const Shape& repeated = *terms_[inner].shape;
+  Shape sizes;  // of the operand, along the axes of the result that are not 1
+  for (size_t k = 0; k < of.shape->size(); ++k) {
+    const size_t missing = of.shape->size() - repeated.size();
+    if (!is_one((*of.shape)[k])) sizes.push_back(k < missing ? Dim(1) : repeated[k - missing]);
+  }
+  Shape before(shape.size(), Dim(1));
+  for (size_t k = 0, at = 0; k < shape.size(); ++k)
+    if (!is_one(shape[k])) before[k] = sizes[at++];
+  return expand(reshape(inner, before), shape);
 }
 
 namespace {
@@ -295,14 +316,20 @@ std::optional<Parts> Views::parts(TermId x) const {
     parts.lengths.push_back((*terms_[part].shape)[static_cast<size_t>(parts.axis)]);
   }
   if (!term.is("Reshape")) return parts;
-  for (size_t axis = 0; axis < term.shape->size(); ++axis) {
-    const Cut probe{static_cast<int64_t>(axis), 0, 1, 1};
-    const auto before = cut_before_reshape(*whole.shape, *term.shape, probe);
-    if (!before || before->axis != parts.axis || !before->length.is_constant(1)) continue;
-    parts.axis = probe.axis;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(term.shape->size()); ++axis) {
+    if (axis_before(x, axis) != parts.axis) continue;
+    parts.axis = axis;
     return parts;
   }
   return std::nullopt;
+}
+
+std::optional<int64_t> Views::axis_before(TermId view, int64_t axis) const {
+  const Term &term = terms_[view], &of = terms_[term.arguments[0]];
+  if (term.is("Transpose")) return term.ints[static_cast<size_t>(axis)];
+  if (!is_known(term.shape) || !is_known(of.shape)) return std::nullopt;
+  const auto before = cut_before_reshape(*of.shape, *term.shape, {axis, 0, 1, 1});
+  return before && before->length.is_constant(1) ? std::optional(before->axis) : std::nullopt;
 }
 
 // Cuts go inwards: what is left of a view is cut before it.
@@ -328,6 +355,22 @@ std::optional<TermId> Views::slice_inside(TermId x, std::span<const Cut> cuts) {
   return of.is("Transpose") ? transpose(cut, of.ints) : reshape(cut, shape);
 }
 
+// Of a Reshape that is cut after all, axes of size 1 are put in afterwards.
+std::optional<TermId> Views::slice_without_ones(TermId x, std::span<const Cut> cuts) {
+  if (!terms_[x].is("Reshape")) return std::nullopt;
+  const Shape shape = *terms_[x].shape;
+  std::vector<int64_t> place;
+  int64_t count = 0;
+  for (const Dim d : shape) place.push_back(is_one(d) ? -1 : count++);
+  if (count == static_cast<int64_t>(shape.size())) return std::nullopt;
+  std::vector<Cut> moved(cuts.begin(), cuts.end());
+  for (Cut& cut : moved) {
+    cut.axis = place[static_cast<size_t>(cut.axis)];
+    if (cut.axis < 0) return std::nullopt;
+  }
+  return slice(reshape(x, without_ones(shape)), moved);
+}
+
 TermId Views::slice(TermId x, std::span<const Cut> cuts) {
   // Those that take all of an axis are none.
   std::vector<Cut> left;
@@ -339,7 +382,7 @@ TermId Views::slice(TermId x, std::span<const Cut> cuts) {
   if (left.size() == 1)
     if (const auto parts = slice_of_concat(x, left[0])) return *parts;
   if (const auto inside = slice_inside(x, left)) {
-    if (left.size() == 1 && !terms_.is_inside()) cut_from_.try_emplace(*inside, x, left[0]);
+    if (left.size() == 1) remember_cut(*inside, x, left[0]);
     return *inside;
   }
   if (terms_[x].is("Slice")) {
@@ -375,6 +418,7 @@ TermId Views::slice(TermId x, std::span<const Cut> cuts) {
     });
     if (made) return *made;
   }
+  if (const auto inside = slice_without_ones(x, left)) return reshape(*inside, shape);
   Term term;
   term.op = "Slice";
   term.arguments = {x};

@@ -38,10 +38,17 @@ class Views {
   TermId transpose(TermId x, std::span<const int64_t> permutation);
   TermId expand(TermId x, const ops::Shape& shape);  // broadcast to exactly this
   TermId slice(TermId x, std::span<const Cut> cuts);
+  // Says what a term was cut from, that is no Slice any more: such cuts that follow each other are put together again.
+  void remember_cut(TermId made, TermId from, const Cut& cut) {
+    if (!terms_.is_inside()) cut_from_.try_emplace(made, from, cut);
+  }
   TermId concat(std::span<const TermId> parts, int64_t axis);  // Transposes of all parts go outwards
 
   // Of a Concat of a few, and of a Reshape of one that keeps the axis; nullopt of all else.
   std::optional<Parts> parts(TermId x) const;
+
+  // The axis of a Reshape's or Transpose's operand that is this one of its result; nullopt where there is none.
+  std::optional<int64_t> axis_before(TermId view, int64_t axis) const;
 
   // The term without the axes of size 1 in front of all others, and without what expands it: what broadcasts alike.
   TermId unexpanded(TermId x);
@@ -51,9 +58,11 @@ class Views {
  private:
   bool is_expanded_number(TermId x) const;
   TermId view(const char* op, TermId x, const ops::Shape& shape);
+  std::optional<TermId> reshape_inside(TermId x, const ops::Shape& shape);
   std::optional<TermId> transpose_inside(TermId x, std::span<const int64_t> order, const ops::Shape& result);
   std::optional<TermId> concat_inside(std::span<const TermId> parts, size_t axis, const ops::Shape& shape);
   std::optional<TermId> slice_of_concat(TermId x, const Cut& cut);
+  std::optional<TermId> slice_without_ones(TermId x, std::span<const Cut> cuts);
   std::optional<TermId> slice_inside(TermId x, std::span<const Cut> cuts);
 
   Terms& terms_;

@@ -1,0 +1,207 @@
+// Integers and truth values in normal form. Sums of integers are exact in any width: arithmetic modulo 2^n is a ring.
+#include <algorithm>
+#include <array>
+
+#include "thaw/prove/laws.h"
+
+namespace thaw::proving {
+
+using dim::Dim;
+using ir::DataType;
+using ops::Shape;
+
+namespace {
+
+constexpr double kMostFactor = 0x1p31;  // of a term: beyond, float64 may not hold a product
+constexpr size_t kMostArguments = 16;   // of a term that becomes part of another: chains take linear time
+
+bool is_of_ring(DataType type) { return type == DataType::kInt32 || type == DataType::kInt64; }
+
+// What all elements of a constant are; nullopt where they differ.
+std::optional<Dim> uniform(const Terms& terms, TermId id) {
+  while (terms[id].is("Expand") || terms[id].is("Reshape")) id = terms[id].arguments[0];
+  const Term& term = terms[id];
+  if (term.kind != Term::Kind::kSizes || term.dims.empty()) return std::nullopt;
+  const bool is_same =
+      std::ranges::all_of(term.dims, [&](Dim d) { return d.is_known() && dim::same(d, term.dims.front()); });
+  return is_same ? std::optional(term.dims.front()) : std::nullopt;
+}
+
+std::optional<Shape> broadcast_of(const Terms& terms, std::span<const TermId> operands) {
+  std::optional<Shape> shape = Shape{};
+  for (const TermId id : operands)
+    shape = shape && terms[id].shape ? broadcast_shapes(*shape, *terms[id].shape) : std::nullopt;
+  return shape;
+}
+
+class OfIntegers {
+ public:
+  OfIntegers(Algebra& algebra, const NodeToRead& read) : algebra_(algebra), terms_(algebra.terms), read_(read) {}
+
+  std::optional<TermId> sum(std::initializer_list<double> signs) {
+    if (!are_of_ring(signs.size())) return std::nullopt;
+    return algebra_.elementwise(read_.operands, [&](const std::vector<TermId>& o) {
+      std::vector<Scaled> addends;
+      for (size_t i = 0; i < o.size(); ++i) addends.push_back({signs.begin()[i], o[i]});
+      return algebra_.arithmetic.sum(addends, terms_[o[0]].dtype);
+    });
+  }
+
+  // By a number that is known: the other operand so many times.
+  std::optional<TermId> product() {
+    if (!are_of_ring(2)) return std::nullopt;
+    for (const size_t i : {0, 1}) {
+      const auto number = uniform(terms_, read_.operands[i]);
+      const auto factor = number ? number->constant() : std::nullopt;
+      if (!factor || static_cast<double>(*factor) > kMostFactor || static_cast<double>(*factor) < -kMostFactor)
+        continue;
+      return algebra_.elementwise(read_.operands, [&](const std::vector<TermId>& o) {
+        return algebra_.arithmetic.sum({{static_cast<double>(*factor), o[1 - i]}}, terms_[o[0]].dtype);
+      });
+    }
+    return std::nullopt;
+  }
+
+  std::optional<TermId> logical(std::string_view op) {
+    if (!are_all(DataType::kBool, 2)) return std::nullopt;
+    return algebra_.elementwise(read_.operands, [&](const std::vector<TermId>& o) { return algebra_.logical(op, o); });
+  }
+
+  std::optional<TermId> negated() {
+    if (!are_all(DataType::kBool, 1)) return std::nullopt;
+    return algebra_.negation(read_.operands[0]);
+  }
+
+  // a > b as b < a.
+  std::optional<TermId> turned(const std::string& other) {
+    if (!read_.has(0) || !read_.has(1) || terms_[read_.operands[0]].dtype != terms_[read_.operands[1]].dtype)
+      return std::nullopt;
+    return algebra_.elementwise(read_.operands, [&](const std::vector<TermId>& o) {
+      return terms_.apply("node " + other, {o[1], o[0]}, DataType::kBool, broadcast_of(terms_, o),
+                          settings_of_plain(other));
+    });
+  }
+
+ private:
+  bool are_all(DataType type, size_t count) const {
+    return read_.opset >= 7 && read_.operands.size() == count &&
+           std::ranges::all_of(read_.operands, [&](TermId id) { return id != kNoTerm && terms_[id].dtype == type; });
+  }
+  bool are_of_ring(size_t count) const {
+    return !read_.operands.empty() && read_.has(0) && is_of_ring(terms_[read_.operands[0]].dtype) &&
+           are_all(terms_[read_.operands[0]].dtype, count);
+  }
+
+  Algebra& algebra_;
+  Terms& terms_;
+  const NodeToRead& read_;
+};
+
+}  // namespace
+
+TermId Arithmetic::sum_of_integers(const std::vector<Scaled>& addends, DataType type) {
+  std::vector<Scaled> flat;
+  Dim number = 0;
+  const auto take = [&](double factor, TermId term) {
+    const auto known = uniform(terms_, term);
+    const Dim more = known ? number + *known * Dim(static_cast<int64_t>(factor)) : Dim();
+    if (known && more.is_known()) {
+      number = more;
+    } else {
+      flat.push_back({factor, term});
+    }
+  };
+  for (const Scaled& one : addends) {
+    const TermId bare = views_.unexpanded(one.term);
+    const Term term = terms_[bare];
+    const bool is_sum =
+        term.kind == Term::Kind::kSum && term.arguments.size() <= kMostArguments &&
+        std::ranges::all_of(term.numbers, [&](double n) { return std::abs(n * one.factor) <= kMostFactor; });
+    if (!is_sum) {
+      take(one.factor, bare);
+      continue;
+    }
+    for (size_t i = 0; i < term.arguments.size(); ++i) take(one.factor * term.numbers[i], term.arguments[i]);
+  }
+  std::ranges::stable_sort(flat, {}, &Scaled::term);
+  std::vector<Scaled> merged;
+  for (const Scaled& one : flat) {
+    const bool is_more =
+        !merged.empty() && merged.back().term == one.term && std::abs(merged.back().factor + one.factor) <= kMostFactor;
+    if (is_more) {
+      merged.back().factor += one.factor;
+    } else {
+      merged.push_back(one);
+    }
+  }
+  std::erase_if(merged, [](const Scaled& one) { return one.factor == 0; });
+  if (merged.empty() || !number.is_constant(0)) merged.push_back({1, constants_.sizes(type, {}, {number})});
+  if (merged.size() == 1 && merged[0].factor == 1) return merged[0].term;
+  std::ranges::stable_sort(merged, {}, &Scaled::term);
+  Term term;
+  term.kind = Term::Kind::kSum;
+  term.dtype = type;
+  term.shape = Shape{};
+  for (const Scaled& one : merged) append(term, one.term, one.factor);
+  return terms_.add(std::move(term));
+}
+
+TermId Algebra::logical(std::string_view op, std::span<const TermId> operands) {
+  const int64_t neutral = op == "And" ? 1 : 0;
+  std::vector<TermId> flat;
+  bool is_settled = false;  // by an operand that leaves nothing open
+  const auto take = [&](TermId id) {
+    const auto known = uniform(terms, id);
+    if (!known || !known->is_constant()) {
+      flat.push_back(id);
+    } else if (*known->constant() != neutral) {
+      is_settled = true;
+    }
+  };
+  for (const TermId id : operands) {
+    if (terms[id].is(op) && terms[id].arguments.size() <= kMostArguments) {
+      const std::vector<TermId> inner = terms[id].arguments;
+      for (const TermId one : inner) take(one);
+    } else {
+      take(id);
+    }
+  }
+  if (is_settled || flat.empty())
+    return constants.sizes(DataType::kBool, {}, {Dim(is_settled ? 1 - neutral : neutral)});
+  std::ranges::sort(flat);
+  flat.erase(std::ranges::unique(flat).begin(), flat.end());
+  if (flat.size() == 1) return flat[0];
+  return terms.apply(std::string(op), flat, DataType::kBool, broadcast_of(terms, flat));
+}
+
+TermId Algebra::negation(TermId truth) {
+  const auto write = [&](const std::vector<TermId>& o) {
+    if (const auto known = uniform(terms, o[0]); known && known->is_constant())
+      return constants.sizes(DataType::kBool, {}, {Dim(*known->constant() == 0 ? 1 : 0)});
+    if (terms[o[0]].is("node Not")) return terms[o[0]].arguments[0];
+    return terms.apply("node Not", o, DataType::kBool, terms[o[0]].shape, settings_of_plain("Not"));
+  };
+  return elementwise({truth}, write).value_or(write({truth}));
+}
+
+std::vector<TermId> of_integers(Algebra& algebra, const NodeToRead& read) {
+  using Law = std::optional<TermId> (*)(OfIntegers&);
+  static const std::unordered_map<std::string_view, Law> all = {
+      {"Add", [](OfIntegers& n) { return n.sum({1, 1}); }},
+      {"Sub", [](OfIntegers& n) { return n.sum({1, -1}); }},
+      {"Neg", [](OfIntegers& n) { return n.sum({-1}); }},
+      {"Mul", [](OfIntegers& n) { return n.product(); }},
+      {"And", [](OfIntegers& n) { return n.logical("And"); }},
+      {"Or", [](OfIntegers& n) { return n.logical("Or"); }},
+      {"Not", [](OfIntegers& n) { return n.negated(); }},
+      {"Greater", [](OfIntegers& n) { return n.turned("Less"); }},
+      {"GreaterOrEqual", [](OfIntegers& n) { return n.turned("LessOrEqual"); }},
+  };
+  const auto found = all.find(read.node.op_type());
+  if (found == all.end()) return {};
+  OfIntegers laws(algebra, read);
+  const auto made = found->second(laws);
+  return made ? std::vector{*made} : std::vector<TermId>();
+}
+
+}  // namespace thaw::proving
