@@ -63,6 +63,7 @@ class Arithmetic {
   std::optional<double> number_of(TermId x) const;
 
  private:
+  Term without_reshape(TermId x);
   TermId sum_of_integers(const std::vector<Scaled>& addends, ir::DataType type);  // exact: integers.cc
   // Adds an argument to a sum or a product; its shape becomes what both broadcast to.
   void append(Term& term, TermId argument, double number) const;

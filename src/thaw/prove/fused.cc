@@ -75,7 +75,8 @@ class Definitions {
     return activated(*made, numbers);
   }
 
-  Results attention() { return multi_head_attention(algebra_, read_); }
+  using Whole = Results (*)(Algebra&, const NodeToRead&);
+  Results attention(Whole of) { return of(algebra_, read_); }
   Results rotary() { return rotary_embedding(algebra_, read_); }
 
   Results layer_norm(DataType type) {
@@ -271,6 +272,7 @@ const std::unordered_map<std::string_view, Definition>& onnx_definitions() {
       {"SimplifiedLayerNormalization", [](Definitions& d, const NodeToRead&) { return d.rms_norm(); }},
       {"InstanceNormalization", [](Definitions& d, const NodeToRead&) { return d.instance_norm(); }},
       {"RotaryEmbedding", [](Definitions& d, const NodeToRead&) { return d.rotary(); }},
+      {"Attention", [](Definitions& d, const NodeToRead&) { return d.attention(standard_attention); }},
   };
   return all;
 }
@@ -287,7 +289,9 @@ const std::unordered_map<std::string_view, Definition>& microsoft_definitions() 
       {"FusedMatMul", [](Definitions& d, const NodeToRead&) { return d.fused_matmul(); }},
       {"FusedConv", [](Definitions& d, const NodeToRead&) { return d.fused_conv(); }},
       {"FusedGemm", [](Definitions& d, const NodeToRead&) { return d.fused_gemm(); }},
-      {"MultiHeadAttention", [](Definitions& d, const NodeToRead&) { return d.attention(); }},
+      {"MultiHeadAttention", [](Definitions& d, const NodeToRead&) { return d.attention(multi_head_attention); }},
+      {"GroupQueryAttention", [](Definitions& d, const NodeToRead&) { return d.attention(group_query_attention); }},
+      {"Attention", [](Definitions& d, const NodeToRead&) { return d.attention(packed_attention); }},
       {"RotaryEmbedding", [](Definitions& d, const NodeToRead&) { return d.rotary(); }},
   };
   return all;

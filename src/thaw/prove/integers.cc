@@ -17,7 +17,8 @@ constexpr size_t kMostArguments = 16;   // of a term that becomes part of anothe
 
 bool is_of_ring(DataType type) { return type == DataType::kInt32 || type == DataType::kInt64; }
 
-// What all elements of a constant are; nullopt where they differ.
+}  // namespace
+
 std::optional<Dim> uniform(const Terms& terms, TermId id) {
   while (terms[id].is("Expand") || terms[id].is("Reshape")) id = terms[id].arguments[0];
   const Term& term = terms[id];
@@ -26,6 +27,8 @@ std::optional<Dim> uniform(const Terms& terms, TermId id) {
       std::ranges::all_of(term.dims, [&](Dim d) { return d.is_known() && dim::same(d, term.dims.front()); });
   return is_same ? std::optional(term.dims.front()) : std::nullopt;
 }
+
+namespace {
 
 std::optional<Shape> broadcast_of(const Terms& terms, std::span<const TermId> operands) {
   std::optional<Shape> shape = Shape{};
@@ -72,10 +75,17 @@ class OfIntegers {
     return algebra_.negation(read_.operands[0]);
   }
 
-  // a > b as b < a.
-  std::optional<TermId> turned(const std::string& other) {
+  // a > b as b < a, and of whole numbers as what is not a <= b.
+  std::optional<TermId> compared(const std::string& other, bool is_turned) {
     if (!read_.has(0) || !read_.has(1) || terms_[read_.operands[0]].dtype != terms_[read_.operands[1]].dtype)
       return std::nullopt;
+    if (is_of_ring(terms_[read_.operands[0]].dtype)) {
+      const TermId low = read_.operands[is_turned ? 1 : 0], high = read_.operands[is_turned ? 0 : 1];
+      if (other == "LessOrEqual") return algebra_.at_most(low, high);
+      const auto opposite = algebra_.at_most(high, low);
+      return opposite ? std::optional(algebra_.negation(*opposite)) : std::nullopt;
+    }
+    if (!is_turned) return std::nullopt;
     return algebra_.elementwise(read_.operands, [&](const std::vector<TermId>& o) {
       return terms_.apply("node " + other, {o[1], o[0]}, DataType::kBool, broadcast_of(terms_, o),
                           settings_of_plain(other));
@@ -99,6 +109,20 @@ class OfIntegers {
 
 }  // namespace
 
+// A sum that is reshaped, as a sum of what is reshaped; else the term itself.
+Term Arithmetic::without_reshape(TermId x) {
+  Term view = terms_[x];
+  if (!view.is("Reshape") || terms_[view.arguments[0]].kind != Term::Kind::kSum) return view;
+  Term sum = terms_[view.arguments[0]];
+  if (!is_known(sum.shape) || sum.arguments.size() > kMostArguments) return view;
+  for (TermId& one : sum.arguments) {
+    if (uniform(terms_, one)) continue;
+    if (!is_known(terms_[one].shape) || !is_same(*terms_[one].shape, *sum.shape)) return view;
+    one = views_.reshape(one, *view.shape);
+  }
+  return sum;
+}
+
 TermId Arithmetic::sum_of_integers(const std::vector<Scaled>& addends, DataType type) {
   std::vector<Scaled> flat;
   Dim number = 0;
@@ -113,7 +137,7 @@ TermId Arithmetic::sum_of_integers(const std::vector<Scaled>& addends, DataType 
   };
   for (const Scaled& one : addends) {
     const TermId bare = views_.unexpanded(one.term);
-    const Term term = terms_[bare];
+    const Term term = without_reshape(bare);
     const bool is_sum =
         term.kind == Term::Kind::kSum && term.arguments.size() <= kMostArguments &&
         std::ranges::all_of(term.numbers, [&](double n) { return std::abs(n * one.factor) <= kMostFactor; });
@@ -174,11 +198,41 @@ TermId Algebra::logical(std::string_view op, std::span<const TermId> operands) {
   return terms.apply(std::string(op), flat, DataType::kBool, broadcast_of(terms, flat));
 }
 
+std::optional<TermId> Algebra::at_most(TermId a, TermId b) {
+  if (is_of_ring(terms[a].dtype))
+    return elementwise({a, b}, [&](const std::vector<TermId>& o) {
+      const TermId above = arithmetic.sum({{1, o[0]}, {-1, o[1]}}, terms[o[0]].dtype);
+      return terms.apply("AtMostZero", {above}, DataType::kBool, terms[above].shape);
+    });
+  return elementwise({a, b}, [&](const std::vector<TermId>& o) {
+    return terms.apply("node LessOrEqual", o, DataType::kBool, broadcast_of(terms, o),
+                       settings_of_plain("LessOrEqual"));
+  });
+}
+
+TermId Algebra::positions(Dim count) {
+  const auto number = [&](Dim d) { return constants.sizes(DataType::kInt64, {}, {d}); };
+  return terms.apply("node Range", {number(0), number(count), number(1)}, DataType::kInt64, Shape{count},
+                     settings_of_plain("Range"));
+}
+
 TermId Algebra::negation(TermId truth) {
   const auto write = [&](const std::vector<TermId>& o) {
     if (const auto known = uniform(terms, o[0]); known && known->is_constant())
       return constants.sizes(DataType::kBool, {}, {Dim(*known->constant() == 0 ? 1 : 0)});
-    if (terms[o[0]].is("node Not")) return terms[o[0]].arguments[0];
+    const Term of = terms[o[0]];
+    if (of.is("node Not")) return of.arguments[0];
+    // Not x <= 0 is 1 - x <= 0.
+    if (of.is("AtMostZero")) {
+      const ir::DataType type = terms[of.arguments[0]].dtype;
+      const TermId above = arithmetic.sum({{-1, of.arguments[0]}, {1, constants.sizes(type, {}, {Dim(1)})}}, type);
+      return terms.apply("AtMostZero", {above}, DataType::kBool, terms[above].shape);
+    }
+    if (of.is("And") || of.is("Or")) {
+      std::vector<TermId> opposites;
+      for (const TermId one : of.arguments) opposites.push_back(negation(one));
+      return logical(of.is("And") ? "Or" : "And", opposites);
+    }
     return terms.apply("node Not", o, DataType::kBool, terms[o[0]].shape, settings_of_plain("Not"));
   };
   return elementwise({truth}, write).value_or(write({truth}));
@@ -194,8 +248,10 @@ std::vector<TermId> of_integers(Algebra& algebra, const NodeToRead& read) {
       {"And", [](OfIntegers& n) { return n.logical("And"); }},
       {"Or", [](OfIntegers& n) { return n.logical("Or"); }},
       {"Not", [](OfIntegers& n) { return n.negated(); }},
-      {"Greater", [](OfIntegers& n) { return n.turned("Less"); }},
-      {"GreaterOrEqual", [](OfIntegers& n) { return n.turned("LessOrEqual"); }},
+      {"Less", [](OfIntegers& n) { return n.compared("Less", false); }},
+      {"Greater", [](OfIntegers& n) { return n.compared("Less", true); }},
+      {"LessOrEqual", [](OfIntegers& n) { return n.compared("LessOrEqual", false); }},
+      {"GreaterOrEqual", [](OfIntegers& n) { return n.compared("LessOrEqual", true); }},
   };
   const auto found = all.find(read.node.op_type());
   if (found == all.end()) return {};

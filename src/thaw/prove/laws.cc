@@ -58,12 +58,13 @@ class Laws {
     const Term& of = terms_[x];
     if (of.dtype == to) return {x};
     if (const auto numbers = cast_constant(x, to)) return {*numbers};
-    if (of.kind == Term::Kind::kSizes && of.dtype == DataType::kInt64 && to == DataType::kInt32)
-      return {algebra_.constants.sizes(to, of.ints, of.dims)};
     std::string settings;
     // Whether numbers that are too large become the largest or infinite matters for 8 bits and fewer.
     if (ir::is_floating(to) && !is_real(to)) settings = read_.integer("saturate", 1) != 0 ? "saturate" : "infinite";
     const auto write = [&](const std::vector<TermId>& o) {
+      const Term& one = terms_[o[0]];
+      if (one.kind == Term::Kind::kSizes && one.dtype == DataType::kInt64 && to == DataType::kInt32)
+        return algebra_.constants.sizes(to, std::vector(one.ints), std::vector(one.dims));
       return terms_.apply("Cast", {o[0]}, to, terms_[o[0]].shape, settings);
     };
     return {algebra_.elementwise({x}, write).value_or(write({x}))};
@@ -423,7 +424,8 @@ class Laws {
                             algebra_.arithmetic.number_of(o[1]) == 0;
       if (is_guard) return algebra_.without_nan(o[2]);
       std::vector<TermId> operands = o;
-      if (condition.is("node Not")) operands = {condition.arguments[0], o[2], o[1]};
+      // The condition or its opposite, whichever was there first.
+      if (const TermId opposite = algebra_.negation(o[0]); opposite < o[0]) operands = {opposite, o[2], o[1]};
       auto shape = std::optional(Shape{});
       for (const TermId id : operands)
         shape = shape && is_known(terms_[id].shape) ? broadcast_shapes(*shape, *terms_[id].shape) : std::nullopt;

@@ -41,6 +41,10 @@ struct Algebra {
   // Whether all are ("And"), or one of them ("Or").
   TermId logical(std::string_view op, std::span<const TermId> operands);
   TermId negation(TermId truth);
+  // a <= b; nullopt where a shape is unknown.
+  std::optional<TermId> at_most(TermId a, TermId b);
+  // 0, 1, … below the count.
+  TermId positions(dim::Dim count);
   // 0 where an element is NaN.
   TermId without_nan(TermId x);
   // "ReduceSum", "ReduceMax", …: axes stay, with size 1.
@@ -110,15 +114,23 @@ std::vector<TermId> of_integers(Algebra& algebra, const NodeToRead& read);
 // Scores by what hides some of them, where that is added to them or chosen instead of them, in masks.cc; nullopt where nothing does,
 // or more than one mask of large numbers.
 std::optional<TermId> hidden(Algebra& algebra, TermId scores);
+// Scores of which those are hidden where the condition holds, by minus infinity.
+std::optional<TermId> hidden_where(Algebra& algebra, TermId condition, TermId scores);
 
 // What several operators begin with, in products.cc: Conv and FusedConv, Gemm and FusedGemm, each with its bias. nullopt where they
 // are not understood.
 std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read);
 std::optional<TermId> gemm(Algebra& algebra, const NodeToRead& read);
-// com.microsoft's MultiHeadAttention, in attention.cc; empty where it is not understood.
+// com.microsoft's MultiHeadAttention, GroupQueryAttention and Attention, and ai.onnx's Attention, in attention.cc; empty where they are not
+// understood.
 std::vector<TermId> multi_head_attention(Algebra& algebra, const NodeToRead& read);
+std::vector<TermId> group_query_attention(Algebra& algebra, const NodeToRead& read);
+std::vector<TermId> packed_attention(Algebra& algebra, const NodeToRead& read);
+std::vector<TermId> standard_attention(Algebra& algebra, const NodeToRead& read);
 // RotaryEmbedding of com.microsoft and ai.onnx, in rotary.cc; empty where it is not understood.
 std::vector<TermId> rotary_embedding(Algebra& algebra, const NodeToRead& read);
+// [batch, heads, positions, width] with the first elements turned, as many as twice the columns of cos and sin: [batch or 1, 1, positions, half].
+std::optional<TermId> rotated(Algebra& algebra, TermId x, TermId cos, TermId sin, bool is_interleaved);
 
 // What an operator without a law is: everything but its operands, as bytes. nullopt where nobody knows that it gives the
 // same twice, or what it holds cannot be compared.
@@ -127,6 +139,8 @@ std::optional<std::string> settings_of(const NodeToRead& read);
 // The same of output 0 of an operator of ai.onnx that has no attributes, of the version that it has had since.
 std::string settings_of_plain(const std::string& op);
 
+// What all elements of integers or truth values are; nullopt where they differ.
+std::optional<dim::Dim> uniform(const Terms& terms, TermId id);
 // Small operands of integers that are known.
 std::optional<std::vector<int64_t>> integers_of(const Terms& terms, TermId id);
 

@@ -592,6 +592,60 @@ TEST(Laws, Attention) {
   expect_laws_hold(g, {{{"n", 1}, {"m", 1}, {"k", 1}, {"j", 4}}, {{"n", 3}, {"m", 5}, {"k", 2}, {"j", 5}}});
 }
 
+TEST(Laws, AttentionOfOnnx) {
+  Graph g(
+      "float[n,4,3,8] query, float[n,2,m,8] key, float[n,2,m,6] value, float[n,3,16] merged, float[n,m,8] mergedkey, "
+      "float[3,m] mask, float[n,1,3,m] own, float[n,2,k,8] pastkey, float[n,2,k,6] pastvalue",
+      23);
+  const std::string seen = g.add(fmt::format("Less({}, mask)", g.floats("1", {-1.9})));
+  for (const char* how : {"", "<scale = 0.3, softcap = 2.0>", "<is_causal = 1>", "<is_causal = 1, softcap = 1.5>"}) {
+    const std::string op = fmt::format("Attention {} ", how);
+    g.add(op + "(query, key, value)");
+    g.add(op + "(query, key, value, mask)");
+    g.add(op + "(query, key, value, own)");
+    if (std::string_view(how).starts_with("<scale")) g.add(op + "(query, key, value, , pastkey, pastvalue)", 3);
+  }
+  g.add(fmt::format("Attention (query, key, value, {})", seen));
+  g.add("Attention <q_num_heads = 2, kv_num_heads = 1> (merged, mergedkey, mergedkey)");
+  expect_laws_hold(g, {{{"n", 1}, {"m", 1}, {"k", 1}}, {{"n", 2}, {"m", 3}, {"k", 1}}, {{"n", 3}, {"m", 5}, {"k", 2}}});
+}
+
+TEST(Laws, AttentionOfGroups) {
+  Graph g(
+      "float[n,m,64] query, float[n,m,32] key, float[n,m,32] value, float[n,m,96] x, float[1,1,m,m] bias, "
+      "float[9,8] cos, float[9,8] sin, float[9,4] fewcos, float[9,4] fewsin");
+  const std::string sizes = g.add("Shape(key)"),
+                    total = g.add(fmt::format("Slice({}, {}, {})", sizes, g.ints({1}), g.ints({2}))),
+                    batch = g.add(fmt::format("Slice({}, {}, {})", sizes, g.ints({0}), g.ints({1})));
+  const std::string last =
+      g.add(fmt::format("Expand({}, {})", g.add(fmt::format("Sub({}, {})", total, g.ints({1}))), batch));
+  const std::string lengths = g.add(fmt::format("Cast <to = 6> ({})", last)),
+                    count = g.add(fmt::format("Cast <to = 6> ({})", total));
+  for (const char* how : {"", ", scale = 0.3", ", softcap = 1.5", ", local_window_size = 2"})
+    for (const char* more : {"", ", , , , bias"}) {
+      const std::string op = fmt::format("com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2{}> ", how);
+      g.add(op + fmt::format("(query, key, value, , , {}, {}{})", lengths, count, more), 3);
+    }
+  for (const int interleaved : {0, 1}) {
+    const std::string op = fmt::format(
+        "com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, do_rotary = 1, rotary_interleaved = {}> ",
+        interleaved);
+    g.add(op + fmt::format("(query, key, value, , , {}, {}, cos, sin)", lengths, count), 3);
+  }
+  expect_laws_hold(g, {{{"n", 1}, {"m", 1}}, {{"n", 2}, {"m", 4}}, {{"n", 3}, {"m", 5}}});
+}
+
+TEST(Laws, AttentionOfOneProduct) {
+  Graph g("float[n,m,6] x, float[6,24] w, float[24] bias, float[6,20] narrow, float[20] bias20, float[1,2,m,m] added");
+  for (const char* how : {"", ", scale = 0.3", ", unidirectional = 1"}) {
+    const std::string op = fmt::format("com.microsoft.Attention <num_heads = 2{}> ", how);
+    g.add(op + "(x, w, bias)");
+    g.add(op + "(x, w, bias, , , added)");
+  }
+  g.add("com.microsoft.Attention <num_heads = 2, qkv_hidden_sizes = [8, 8, 4]> (x, narrow, bias20)");
+  expect_laws_hold(g, {{{"n", 1}, {"m", 1}}, {{"n", 2}, {"m", 4}}});
+}
+
 TEST(Laws, PartsOfAConcatOneByOne) {
   Graph g("float[n,4,m] x, float[n,2,m] y, float[6,1] column, float[n,6,m] whole, float[m] row");
   const std::string both = g.add("Concat <axis = 1> (x, y)"), turned = g.add("Concat <axis = -2> (y, x)");

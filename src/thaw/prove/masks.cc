@@ -12,8 +12,6 @@
 
 namespace thaw::proving {
 
-using ir::DataType;
-
 namespace {
 
 constexpr double kHides = -1e20;  // or less: a score that is added to it is lost to rounding
@@ -75,6 +73,44 @@ bool has_mask(const Algebra& algebra, TermId scores) {
          std::ranges::any_of(of.arguments, [&](TermId one) { return has_mask(algebra, one); });
 }
 
+// Whether every row has a score that is left: that of the first key, or of the one where the query stands.
+bool leaves_one(const Terms& terms, TermId condition) {
+  // 0, 1, … along the last axis, or along the one before; how many, if so.
+  const auto count_of = [&](TermId id, bool is_key) -> std::optional<dim::Dim> {
+    const auto& shape = terms[id].shape;
+    if (!is_known(shape) || shape->size() != (is_key ? 1 : 2) || (!is_key && !is_one(shape->back())))
+      return std::nullopt;
+    const Term& range = terms[terms[id].is("Reshape") ? terms[id].arguments[0] : id];
+    if (!range.is("node Range")) return std::nullopt;
+    const auto first = uniform(terms, range.arguments[0]), step = uniform(terms, range.arguments[2]);
+    if (!first || !first->is_constant(0) || !step || !step->is_constant(1)) return std::nullopt;
+    return shape->front();
+  };
+  const std::vector<TermId> all = terms[condition].is("Or") ? terms[condition].arguments : std::vector{condition};
+  for (const TermId one : all) {
+    if (!terms[one].is("AtMostZero")) return false;
+    const Term& sum = terms[terms[one].arguments[0]];
+    if (sum.kind != Term::Kind::kSum || sum.arguments.size() != 3) return false;
+    std::optional<dim::Dim> keys, queries, apart;
+    bool hides_later = false;
+    for (size_t i = 0; i < 3; ++i) {
+      const TermId argument = sum.arguments[i];
+      if (const auto number = uniform(terms, argument)) {
+        apart = *number * dim::Dim(static_cast<int64_t>(sum.numbers[i]));
+      } else if (const auto key = count_of(argument, true); key && std::abs(sum.numbers[i]) == 1) {
+        keys = key;
+        hides_later = sum.numbers[i] < 0;
+      } else if (const auto query = count_of(argument, false); query && std::abs(sum.numbers[i]) == 1) {
+        queries = query;
+      }
+    }
+    const bool fits = keys && queries && apart && apart->is_constant() && *apart->constant() >= 1 &&
+                      std::ranges::count(sum.numbers, -1) == 1;
+    if (!fits || (!(hides_later && all.size() == 1) && !dim::same(*keys, *queries))) return false;
+  }
+  return true;
+}
+
 std::optional<TermId> hide(Algebra& algebra, TermId condition, TermId scores, Hides how) {
   // Of a row that two masks of finite numbers hide, what both hide counts less than what one does.
   if (how == Hides::kByFinite && has_mask(algebra, scores)) return std::nullopt;
@@ -82,11 +118,17 @@ std::optional<TermId> hide(Algebra& algebra, TermId condition, TermId scores, Hi
     const auto &of = algebra.terms[o[0]].shape, &by = algebra.terms[o[1]].shape;
     return algebra.terms.apply("Hide", {o[0], o[1]}, algebra.terms[scores].dtype,
                                of && by ? broadcast_shapes(*of, *by) : std::nullopt,
-                               how == Hides::kByInfinite ? "infinite" : "finite");
+                               leaves_one(algebra.terms, o[0]) ? "some"
+                               : how == Hides::kByInfinite     ? "infinite"
+                                                               : "finite");
   });
 }
 
 }  // namespace
+
+std::optional<TermId> hidden_where(Algebra& algebra, TermId condition, TermId scores) {
+  return hide(algebra, condition, scores, Hides::kByInfinite);
+}
 
 std::optional<TermId> hidden(Algebra& algebra, TermId scores) {
   if (!is_real(algebra.terms[scores].dtype)) return std::nullopt;

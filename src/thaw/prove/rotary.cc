@@ -66,6 +66,33 @@ bool is_one_position(const Term& positions) {
 
 }  // namespace
 
+std::optional<TermId> rotated(Algebra& algebra, TermId x, TermId cos, TermId sin, bool is_interleaved) {
+  Views& views = algebra.views;
+  const Shape shape = *algebra.terms[x].shape;
+  const int64_t width = *shape[3].constant(), half = *algebra.terms[cos].shape->back().constant();
+  const auto part = [&](Dim begin, int64_t length, int64_t step) {
+    const Cut cut{3, begin, length, step};
+    return algebra.slice(x, std::span(&cut, 1));
+  };
+  const TermId first = part(0, half, is_interleaved ? 2 : 1),
+               second = is_interleaved ? part(1, half, 2) : part(half, half, 1);
+  const auto turned = [&](TermId a, TermId b, double sign) {
+    return algebra.elementwise({a, cos, b, sin}, [&](const std::vector<TermId>& o) {
+      auto& real = algebra.arithmetic;
+      return real.sum({{1, real.multiply(o[0], o[1])}, {sign, real.multiply(o[2], o[3])}}, algebra.terms[x].dtype);
+    });
+  };
+  const auto one = turned(first, second, -1), other = turned(second, first, 1);
+  if (!one || !other) return std::nullopt;
+  std::vector<TermId> parts{*one, *other};
+  if (is_interleaved) {
+    for (TermId& id : parts) id = views.reshape(id, {shape[0], shape[1], shape[2], half, 1});
+    parts = {views.reshape(views.concat(parts, 4), {shape[0], shape[1], shape[2], 2 * half})};
+  }
+  if (2 * half < width) parts.push_back(part(2 * half, width - 2 * half, 1));
+  return views.concat(parts, 3);
+}
+
 std::vector<TermId> rotary_embedding(Algebra& algebra, const NodeToRead& read) {
   const auto said = understood(algebra.terms, read);
   if (!said) return {};
@@ -92,29 +119,9 @@ std::vector<TermId> rotary_embedding(Algebra& algebra, const NodeToRead& read) {
     if (!is_same(*algebra.terms[one].shape, {shape[0], shape[2], half})) return {};
     one = views.reshape(one, {shape[0], 1, shape[2], half});
   }
-  const auto part = [&](Dim begin, int64_t length, int64_t step) {
-    const Cut cut{3, begin, length, step};
-    return algebra.slice(x, std::span(&cut, 1));
-  };
-  const bool is_interleaved = read.integer("interleaved", 0) != 0;
-  const TermId first = part(0, half, is_interleaved ? 2 : 1),
-               second = is_interleaved ? part(1, half, 2) : part(half, half, 1);
-  const auto turned = [&](TermId a, TermId b, double sign) {
-    return algebra.elementwise({a, factors[0], b, factors[1]}, [&](const std::vector<TermId>& o) {
-      auto& real = algebra.arithmetic;
-      return real.sum({{1, real.multiply(o[0], o[1])}, {sign, real.multiply(o[2], o[3])}}, algebra.terms[x].dtype);
-    });
-  };
-  const auto one = turned(first, second, -1), other = turned(second, first, 1);
-  if (!one || !other) return {};
-  std::vector<TermId> parts{*one, *other};
-  if (is_interleaved) {
-    for (TermId& id : parts) id = views.reshape(id, {shape[0], shape[1], shape[2], half, 1});
-    parts = {views.reshape(views.concat(parts, 4), {shape[0], shape[1], shape[2], said->turned})};
-  }
-  if (said->turned < said->width) parts.push_back(part(said->turned, said->width - said->turned, 1));
-  const TermId made = views.concat(parts, 3);
-  return {given.size() == 3 ? views.reshape(views.transpose(made, kHeadsBeforePositions), given) : made};
+  const auto made = rotated(algebra, x, factors[0], factors[1], read.integer("interleaved", 0) != 0);
+  if (!made) return {};
+  return {given.size() == 3 ? views.reshape(views.transpose(*made, kHeadsBeforePositions), given) : *made};
 }
 
 }  // namespace thaw::proving

@@ -89,6 +89,7 @@ const std::map<std::string, double (*)(double)>& unary_operators() {
       {"node Softplus", [](double x) { return std::log1p(std::exp(x)); }},
       {"node Not", [](double x) { return x == 0 ? 1.0 : 0.0; }},
       {"node IsNaN", [](double x) { return std::isnan(x) ? 1.0 : 0.0; }},
+      {"AtMostZero", [](double x) { return x <= 0 ? 1.0 : 0.0; }},
       {"WithoutNan", [](double x) { return std::isnan(x) ? 0.0 : x; }},
       {"node Sin", std::sin}};
   return all;
