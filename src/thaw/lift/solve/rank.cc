@@ -34,12 +34,12 @@ const std::vector<int64_t>* Solver::values_of(Dim size) const {
 std::vector<Atom> Solver::atoms_of(const Around& around) const {
   constexpr double kAxis = 1, kAround = 1.5, kVariable = 1.5, kBatch = 2.5, kTensor = 2.5, kValue = 0.5, kExtreme = 3;
   std::vector<Atom> atoms;
-  const auto add = [&](Dim size, double bits, Atom::Cut cut, bool is_batch = false) {
+  const auto add = [&](Dim size, double bits, Atom::Cut cut, bool is_batch = false, bool is_around = false) {
     if (!size.is_symbolic()) return;
-    if (const std::vector<int64_t>* at = values_of(size)) atoms.push_back({size, *at, bits, cut, is_batch});
+    if (const std::vector<int64_t>* at = values_of(size)) atoms.push_back({size, *at, bits, cut, is_batch, is_around});
   };
   for (const Variable& axis : around.axes) add(axis.symbol, kAxis, Atom::Cut::kOnce);
-  for (const Variable& size : around.sizes) add(size.symbol, kAround, Atom::Cut::kOnce);
+  for (const Variable& size : around.sizes) add(size.symbol, kAround, Atom::Cut::kOnce, false, true);
   for (const Variable& v : variables_) {
     const bool is_dim = v.kind == Variable::Kind::kDim;
     add(v.symbol, (v.is_batch ? kBatch : kVariable) + (is_dim ? 0 : kValue),
@@ -92,11 +92,10 @@ bool Solver::is_exact(Dim size, size_t num_traces) const {
 }
 
 Solution Solver::solution_of(const Term& term, size_t num_traces) const {
-  if (term.is_told) return {term.size, Rule::kAround, 0, term.makeup};
-  if (term.rounds) return {term.size, Rule::kTerm, term.bits, term.makeup};
-  if (term.makeup != Makeup::kOfOne && term.makeup != Makeup::kOfFactors)
-    return {term.size, Rule::kLine, term.bits, term.makeup};
-  return {term.size, is_exact(term.size, num_traces) ? Rule::kPart : Rule::kAround, term.bits, term.makeup};
+  const bool is_part = !term.rounds && (term.makeup == Makeup::kOfOne || term.makeup == Makeup::kOfFactors);
+  const bool is_plain = is_part && is_exact(term.size, num_traces);
+  const Rule rule = is_plain ? Rule::kPart : term.is_told ? Rule::kAround : term.rounds ? Rule::kTerm : Rule::kLine;
+  return {term.size, rule, rule == Rule::kAround ? 0 : term.bits, term.makeup};
 }
 
 namespace {

@@ -29,8 +29,8 @@ enum class Rule : uint8_t {
   kVariable,
   kPart,    // a multiple, a product, or a part that is exact in every trace
   kTensor,  // as large as one
-  kAround,  // the same of tensors, or cut as readers cut it
-  kLine,    // a part and a constant
+  kAround,  // a multiple or part of what stands around it, or cut as its readers cut it
+  kLine,    // any other that rounds nothing: a size and a constant
   kTerm,    // any other
   kMadeUp   // none: it is right in the traces, and elsewhere it is not (Solved)
 };

@@ -244,7 +244,8 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
       const bool is_told = is_among(cuts.readers) && is_whole_piece(form);
       const bool is_known = is_among(cuts.readers) || is_among(cuts.others);
       const double cut = (is_part && is_position ? kCutPosition : 0) - (is_known ? bits_of_piece(form.n) - kWindow : 0);
-      forms_.push_back({&form, atom.bits + form.bits + cut, is_told, is_exact, is_known, atom.is_batch});
+      forms_.push_back(
+          {&form, atom.bits + form.bits + cut, is_told, is_exact, is_known, atom.is_batch, atom.is_around});
     }
   }
   std::ranges::stable_sort(forms_, {}, &Used::bits);
@@ -530,6 +531,12 @@ bool Terms::rounds(const Found& term) {
   }
 }
 
+bool Terms::is_told(const Found& term) {
+  if ((term.op != Operator::kNone && term.op != Operator::kTimes) || term.more != 0 || term.z) return false;
+  if (!term.y && term.factor == 1 && term.x->is_told) return true;
+  return !rounds(term) && term.x->is_around && (!term.y || term.y->is_around);
+}
+
 std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
   if (!std::ranges::all_of(wanted, is_small)) return {};
   std::vector<Found> found;
@@ -547,8 +554,7 @@ std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
     std::optional<Values> at = values(each);
     if (!at || std::ranges::any_of(terms, [&](const Term& known) { return known.at == *at; })) continue;
     if (const Dim whole = size(each); whole.is_known())
-      terms.push_back({whole, std::move(*at), each.bits, makeup(each), rounds(each),
-                       each.op == Operator::kNone && each.factor == 1 && each.more == 0 && each.x->is_told});
+      terms.push_back({whole, std::move(*at), each.bits, makeup(each), rounds(each), is_told(each)});
   }
   return terms;
 }

@@ -36,6 +36,7 @@ struct Atom {
   double bits = 2;
   Cut cut = Cut::kOnce;
   bool is_batch = false;
+  bool is_around = false;  // whether it stands around the integer
 };
 
 // Bits of twice a size less 1.
@@ -50,7 +51,7 @@ struct Term {
   double bits = 0;
   Makeup makeup = Makeup::kOfOne;
   bool rounds = false;   // more than its atoms do, in some trace
-  bool is_told = false;  // how, by what readers cut
+  bool is_told = false;  // how, by what readers cut, or by what stands around it
 };
 
 // How many are added up in a size: 1 of a product.
@@ -117,7 +118,7 @@ class Terms {
     bool is_told;
     bool is_exact;  // whether it rounds nothing in any trace
     bool is_known;  // whether something tells by what it is cut
-    bool is_batch;
+    bool is_batch, is_around;
     const std::vector<int64_t>& at() const { return form->at; }
   };
   enum class Operator : uint8_t { kNone, kPlus, kMinus, kTimes, kOver, kHalfDown, kHalfUp, kMin, kMax };
@@ -146,6 +147,7 @@ class Terms {
   std::optional<Values> values(const Found& term) const;
   static dim::Dim size(const Found& term);
   static bool rounds(const Found& term);
+  static bool is_told(const Found& term);
   static Makeup makeup(const Found& term);
 
   double bits_of_offset(int64_t n, bool is_cut) const;
