@@ -38,7 +38,7 @@ std::vector<Atom> Solver::atoms_of(const Around& around) const {
     if (!size.is_symbolic()) return;
     if (const std::vector<int64_t>* at = values_of(size)) atoms.push_back({size, *at, bits, cut, is_batch, is_around});
   };
-  for (const Variable& axis : around.axes) add(axis.symbol, kAxis, Atom::Cut::kOnce);
+  for (const Variable& axis : around.axes) add(axis.symbol, kAxis, Atom::Cut::kOnce, false, true);
   for (const Variable& size : around.sizes) add(size.symbol, kAround, Atom::Cut::kOnce, false, true);
   for (const Variable& v : variables_) {
     const bool is_dim = v.kind == Variable::Kind::kDim;
