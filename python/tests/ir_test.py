@@ -45,9 +45,10 @@ def test_a_pass_is_the_function_of_its_name(tmp_path, name):
     assert isinstance(result, passes.PassResult) and result.model is not given
     assert onnx_ir.to_proto(given).SerializeToString() == before
     assert all(tensor.raw is None for tensor in external(given))
-    expected = getattr(thaw, name.lower())(path, **one._options).model
+    # What onnx_ir holds of the file: the hash of a proof's origin is of that.
+    expected = getattr(thaw, name.lower())(thaw.load(given), **one._options).model
     assert thaw.load(result.model).serialize() == thaw.load(expected.to_ir()).serialize()
-    assert result.modified == (expected.serialize() != thaw.load(path).serialize())
+    assert result.modified == (expected.serialize() != thaw.load(given).serialize())
     if name not in ("Batch", "Pin"):  # what was done is not done again
         assert not one(result.model).modified
 
