@@ -113,6 +113,16 @@ bool are_real(const Algebra& algebra, const NodeToRead& read, size_t needed, std
   return std::ranges::all_of(others, [&](size_t i) { return !read.has(i) || fits(i); });
 }
 
+// Query, key and value by head, with the keys and values of a past before them; false where these are of another rank.
+bool add_past(Algebra& algebra, std::array<TermId, 3>& parts, TermId key, TermId value) {
+  for (const auto& [part, past] : {std::pair{&parts[1], key}, {&parts[2], value}}) {
+    if (algebra.terms[past].shape->size() != 4) return false;
+    const std::array both{past, *part};
+    *part = algebra.views.concat(both, 2);
+  }
+  return true;
+}
+
 TermId merged(Algebra& algebra, TermId by_head, const Shape& shape) {
   return algebra.views.reshape(algebra.views.transpose(by_head, kHeadsFirst), shape);
 }
@@ -145,13 +155,7 @@ std::vector<TermId> multi_head_attention(Algebra& algebra, const NodeToRead& rea
     if (!apart) return {};
     part = *apart;
   }
-  if (read.has(kPastKey))
-    for (const size_t i : {1, 2}) {
-      const TermId past = read.operands[kPastKey + i - 1];
-      if (terms[past].shape->size() != 4) return {};
-      const std::array both{past, parts[i]};
-      parts[i] = algebra.views.concat(both, 2);
-    }
+  if (read.has(kPastKey) && !add_past(algebra, parts, read.operands[kPastKey], read.operands[kPastValue])) return {};
   const auto [query, key, value] = parts;
   const auto result = attended(algebra, {.query = query,
                                          .key = key,
@@ -270,13 +274,7 @@ std::vector<TermId> standard_attention(Algebra& algebra, const NodeToRead& read)
     if (!apart) return {};
     parts[i] = *apart;
   }
-  if (read.has(kPastKey))
-    for (const size_t i : {1, 2}) {
-      const TermId past = read.operands[kPastKey + i - 1];
-      if (terms[past].shape->size() != 4) return {};
-      const std::array both{past, parts[i]};
-      parts[i] = algebra.views.concat(both, 2);
-    }
+  if (read.has(kPastKey) && !add_past(algebra, parts, read.operands[kPastKey], read.operands[kPastValue])) return {};
   Heads heads{.query = parts[0],
               .key = parts[1],
               .value = parts[2],

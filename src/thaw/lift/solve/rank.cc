@@ -34,16 +34,16 @@ const std::vector<int64_t>* Solver::values_of(Dim size) const {
 std::vector<Atom> Solver::atoms_of(const Around& around) const {
   constexpr double kAxis = 1, kAround = 1.5, kVariable = 1.5, kBatch = 2.5, kTensor = 2.5, kValue = 0.5, kExtreme = 3;
   std::vector<Atom> atoms;
-  const auto add = [&](Dim size, double bits, Atom::Cut cut, bool is_batch = false, bool is_around = false) {
+  const auto add = [&](Dim size, double bits, Atom::Cut cut, Atom::Role role = Atom::Role::kOther) {
     if (!size.is_symbolic()) return;
-    if (const std::vector<int64_t>* at = values_of(size)) atoms.push_back({size, *at, bits, cut, is_batch, is_around});
+    if (const std::vector<int64_t>* at = values_of(size)) atoms.push_back({size, *at, bits, cut, role});
   };
-  for (const Variable& axis : around.axes) add(axis.symbol, kAxis, Atom::Cut::kOnce, false, true);
-  for (const Variable& size : around.sizes) add(size.symbol, kAround, Atom::Cut::kOnce, false, true);
+  for (const Variable& axis : around.axes) add(axis.symbol, kAxis, Atom::Cut::kOnce, Atom::Role::kAround);
+  for (const Variable& size : around.sizes) add(size.symbol, kAround, Atom::Cut::kOnce, Atom::Role::kAround);
   for (const Variable& v : variables_) {
     const bool is_dim = v.kind == Variable::Kind::kDim;
     add(v.symbol, (v.is_batch ? kBatch : kVariable) + (is_dim ? 0 : kValue),
-        is_dim ? Atom::Cut::kTwice : Atom::Cut::kOnce, v.is_batch);
+        is_dim ? Atom::Cut::kTwice : Atom::Cut::kOnce, v.is_batch ? Atom::Role::kBatch : Atom::Role::kOther);
     if (v.is_batch || !v.varies()) continue;
     // The shorter and the longer of two sides of one input.
     for (const Variable& other : variables_) {
@@ -100,12 +100,15 @@ Solution Solver::solution_of(const Term& term, size_t num_traces) const {
 
 namespace {
 
+bool first_leads(const std::vector<Term>& terms) { return terms.size() == 1 || terms[1].bits >= terms[0].bits + kLead; }
+
 // Whether the integers tell it from chance.
-bool is_told(const Term& term, const std::vector<Term>& terms, std::span<const int64_t> wanted, const Around& around) {
+bool is_no_chance(const Term& term, const std::vector<Term>& terms, std::span<const int64_t> wanted,
+                  const Around& around) {
   constexpr double kMostOverTheList = 4;
   const double over = term.bits - bits_of_list(wanted);
   const bool is_operand = !around.only_windows && !around.axes.empty();
-  const bool leads = &term == &terms.front() && (terms.size() == 1 || terms[1].bits >= term.bits + kLead);
+  const bool leads = &term == &terms.front() && first_leads(terms);
   switch (term.makeup) {
     case Makeup::kOfOne:
       return over <= kMostOverTheList;
@@ -130,8 +133,8 @@ void Solver::add_terms(std::vector<Solution>& found, size_t most, std::span<cons
   if (sure_ && !terms.front().is_told) {
     // Which axis it is may be known later.
     const bool waits = !around.axes.empty() && !around.has_own_axes;
-    const bool leads = terms.size() == 1 || terms[1].bits >= terms[0].bits + kLead;
-    if (waits || terms.front().rounds || !leads || terms.front().bits + kSaved > bits_of_list(wanted)) return;
+    if (waits || terms.front().rounds || !first_leads(terms) || terms.front().bits + kSaved > bits_of_list(wanted))
+      return;
   }
   const auto is_it = [&](const Term& term) {
     const std::vector<int64_t>* at = found.empty() ? nullptr : values_of(found.front().dim);
@@ -151,7 +154,7 @@ void Solver::add_terms(std::vector<Solution>& found, size_t most, std::span<cons
   for (const Solution& each : solutions)
     if (each.rule == Rule::kPart) add(each);
   for (size_t i = 0; i < terms.size() && found.empty(); ++i)
-    if (is_told(terms[i], terms, wanted, around)) add(solutions[i]);
+    if (is_no_chance(terms[i], terms, wanted, around)) add(solutions[i]);
   if (found.empty()) return;
   for (const Solution& each : solutions)
     if (!are_two || each.bits < first + kLeadOfTwo) add(each);

@@ -241,11 +241,10 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
       };
       bool is_exact = !is_part || (form.shape == Shape::kFloor && form.part == 1);
       for (size_t k = 0; k < num_traces_ && is_part && is_exact; ++k) is_exact = form.at[k] * form.n == atom.at[k];
-      const bool is_told = is_among(cuts.readers) && is_whole_piece(form);
-      const bool is_known = is_among(cuts.readers) || is_among(cuts.others);
+      const bool is_of_readers = is_among(cuts.readers), is_told = is_of_readers && is_whole_piece(form);
+      const bool is_known = is_of_readers || is_among(cuts.others);
       const double cut = (is_part && is_position ? kCutPosition : 0) - (is_known ? bits_of_piece(form.n) - kWindow : 0);
-      forms_.push_back(
-          {&form, atom.bits + form.bits + cut, is_told, is_exact, is_known, atom.is_batch, atom.is_around});
+      forms_.push_back({&form, atom.bits + form.bits + cut, is_told, is_exact, is_known, atom.role});
     }
   }
   std::ranges::stable_sort(forms_, {}, &Used::bits);
@@ -283,7 +282,7 @@ void Terms::find_linear(Wanted wanted, std::vector<Found>& found) const {
     // What divides a size in every trace is known from these.
     const bool is_part = x.is_exact && is_cut(*x.form) && factor == 1 && more == 0;
     const double known = is_part && !x.is_known ? bits_of_piece(x.form->n) - kWindow : 0;
-    const double of_batch = x.is_batch && more != 0 ? kMoreThanABatch : 0;
+    const double of_batch = x.role == Atom::Role::kBatch && more != 0 ? kMoreThanABatch : 0;
     found.push_back({Operator::kNone, &x, nullptr, factor, more,
                      x.bits + bits_of_factor(factor) + bits_of_offset(more, is_cut(*x.form)) - known + of_batch});
   }
@@ -534,7 +533,7 @@ bool Terms::rounds(const Found& term) {
 bool Terms::is_told(const Found& term) {
   if ((term.op != Operator::kNone && term.op != Operator::kTimes) || term.more != 0 || term.z) return false;
   if (!term.y && term.factor == 1 && term.x->is_told) return true;
-  return !rounds(term) && term.x->is_around && (!term.y || term.y->is_around);
+  return !rounds(term) && term.x->role == Atom::Role::kAround && (!term.y || term.y->role == Atom::Role::kAround);
 }
 
 std::vector<Term> Terms::find(Wanted wanted, size_t most) const {

@@ -31,12 +31,12 @@ namespace thaw::lifting {
 struct Atom {
   // What is made of it: it alone, its multiples and sums; parts and pieces of it too; and pieces of its parts.
   enum class Cut : uint8_t { kNot, kOnce, kTwice };
+  enum class Role : uint8_t { kOther, kBatch, kAround };  // kAround: it stands around the integer
   dim::Dim size;
   std::vector<int64_t> at;  // at each point
   double bits = 2;
   Cut cut = Cut::kOnce;
-  bool is_batch = false;
-  bool is_around = false;  // whether it stands around the integer
+  Role role = Role::kOther;
 };
 
 // Bits of twice a size less 1.
@@ -118,7 +118,7 @@ class Terms {
     bool is_told;
     bool is_exact;  // whether it rounds nothing in any trace
     bool is_known;  // whether something tells by what it is cut
-    bool is_batch, is_around;
+    Atom::Role role;
     const std::vector<int64_t>& at() const { return form->at; }
   };
   enum class Operator : uint8_t { kNone, kPlus, kMinus, kTimes, kOver, kHalfDown, kHalfUp, kMin, kMax };
