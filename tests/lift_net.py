@@ -24,4 +24,4 @@ class Net:
         self.nodes.append(helper.make_node("Identity", [result], ["y"]))
         graph = helper.make_graph(self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
                                   [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], self.constants)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9, producer_name="pytorch")

@@ -47,6 +47,17 @@ class Roundings {
     return domain;
   }
 
+  // Of those that leave nothing over in any trace.
+  Domain whole_by(const Floors& floors) const {
+    Floors whole;
+    for (const dim::Atom* floor : floors) {
+      const auto divisor = floor->operands[1].constant();
+      const std::vector<int64_t> above = in_traces(floor->operands[0], variables_);
+      if (divisor && *divisor != 0 && !above.empty() && common_divisor(above) % *divisor == 0) whole.insert(floor);
+    }
+    return depended_on(whole);
+  }
+
  private:
   void add(Domain& domain, Dim numerator, Dim denominator) const {
     const std::vector<int64_t> above = in_traces(numerator, variables_);
@@ -172,7 +183,25 @@ void add_shared_divisors(Domain& domain, std::span<const Dim> sizes, std::span<c
   for (const Dim size : sizes) {
     const std::vector<int64_t> at = in_traces(size, variables);
     const int64_t divisor = common_divisor(at);
-    if (divisor > 1 && !dim::mod(size, divisor).is_constant(0)) add_congruence(domain, size, divisor, 0);
+    if (divisor > 1 && !dim::mod(size, divisor).is_constant(0)) add_congruence(domain, size, divisor, at.front());
+  }
+}
+
+void add_whole_divisions(Domain& domain, const ToldRoundings& told, std::span<const Variable> variables) {
+  const Domain whole = Roundings(variables, told.floors, {}).whole_by(told.floors);
+  for (const Congruence& c : whole.congruences) add_congruence(domain, c.size, c.modulus, c.remainder);
+}
+
+void widen_to_common_divisors(Domain& domain, const ToldRoundings& told, std::span<const Variable> variables) {
+  const Domain rounded = Roundings(variables, told.floors, {}).depended_on(told.floors);
+  const std::vector<Dim> follows = followed_sizes(variables);
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const Variable& v = variables[i];
+    if (v.kind != Variable::Kind::kDim || !v.varies() || v.is_batch || follows[i].is_known()) continue;
+    const std::vector<int> own{dim::scope_of(v.symbol)->symbol_id(v.symbol)};
+    const auto is_of_it = [&](const Congruence& c) { return dim::symbols_of(c.size) == own; };
+    if (std::ranges::any_of(domain.congruences, is_of_it) || std::ranges::any_of(rounded.congruences, is_of_it))
+      add_congruence(domain, v.symbol, common_divisor(v.at), v.at.front());
   }
 }
 
@@ -186,6 +215,7 @@ void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const V
     const auto known =
         std::ranges::find_if(domain.congruences, [&](const Congruence& c) { return dim::same(c.size, v.symbol); });
     const int64_t first = known == domain.congruences.end() ? 1 : known->modulus;
+    if (first % unit == 0) continue;
     for (int64_t modulus = first; modulus <= unit; ++modulus) {
       if (unit % modulus != 0 || modulus % first != 0) continue;
       auto sizes = sizes_between(variables, i, modulus);
@@ -194,7 +224,7 @@ void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const V
                            [&](const std::vector<int64_t>& each) { return each[i] % modulus == 0; });
       const Contradictions found = find_contradictions(lifted, variables, traced, sizes);
       if (found.broken > 0 || found.unmade > 0) continue;
-      add_congruence(domain, v.symbol, modulus, 0);
+      add_congruence(domain, v.symbol, modulus, v.at.front());
       break;
     }
   }

@@ -86,6 +86,14 @@ void add_roundings(Domain& domain, std::span<const dim::Dim> sizes, std::span<co
 // Adds that these sizes are multiples of what they are multiples of in all traces.
 void add_shared_divisors(Domain& domain, std::span<const dim::Dim> sizes, std::span<const Variable> variables);
 
+// Where the graph divides a size (patches, pools) and no trace leaves a remainder, nothing tells what becomes of one: that it is dropped,
+// as the node does, or filled up before by code that runs where there is one. Adds that there is none.
+void add_whole_divisions(Domain& domain, const ToldRoundings& told, std::span<const Variable> variables);
+
+// Of traces without the nodes that do nothing (no_ops.h): adds that an axis of which the model rounds anything is a multiple of all that
+// divides it in the traces. By any of it the model may fill the axis up, or cut it down.
+void widen_to_common_divisors(Domain& domain, const ToldRoundings& told, std::span<const Variable> variables);
+
 // Whether the size depends on how one of these is rounded.
 bool is_rounded_as(dim::Dim size, std::span<const dim::Dim> guessed, const ToldRoundings& told,
                    std::span<const Variable> variables);

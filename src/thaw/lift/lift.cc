@@ -19,6 +19,7 @@
 #include "thaw/lift/align/pools.h"
 #include "thaw/lift/aside.h"
 #include "thaw/lift/backtrack.h"
+#include "thaw/lift/no_ops.h"
 #include "thaw/lift/other_cuts.h"
 #include "thaw/lift/proof.h"
 #include "thaw/lift/recurrence/roll.h"
@@ -99,6 +100,7 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
     if (l.sizes->reads_values_of(l.model().graph->find(v.input))) domain.fixed.push_back(&v);
   }
   add_roundings(domain, emitted, l.solver->guessed(), l.told, l.variables);
+  add_whole_divisions(domain, l.told, l.variables);
   add_shared_divisors(domain, l.sizes_at_no_ops, l.variables);
   add_contradicted(domain, l.model(), l.variables, traced, {});
   for (const auto& [wanted, choice] : l.choices)
@@ -110,6 +112,7 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
       else if (chosen && other)
         domain.undecided.push_back({*chosen, *other, agreement.telling});
     }
+  if (!keeps_no_ops(l.model())) widen_to_common_divisors(domain, l.told, l.variables);
   return domain;
 }
 

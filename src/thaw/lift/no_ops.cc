@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "thaw/ir/wire/node_metadata.h"
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/steady_pads.h"
 #include "thaw/ops/rule/registry.h"
@@ -80,6 +81,13 @@ class NoOps {
 };
 
 }  // namespace
+
+bool keeps_no_ops(const ir::Model& trace) {
+  // Both exporters of torch.onnx.export bear the name; that of torch.export notes at each node which module it is of.
+  return trace.producer_name == "pytorch" && std::ranges::all_of(trace.graph->nodes(), [](const ir::Node* node) {
+           return ir::metadata_of(*node, "pkg.torch.onnx.class_hierarchy").empty();
+         });
+}
 
 std::vector<dim::Dim> sizes_at_no_ops(const Lifting& lifting) { return NoOps(lifting).run(); }
 

@@ -14,4 +14,8 @@ namespace thaw::lifting {
 // 0 to a constant that is solved as the end of the axis.
 std::vector<dim::Dim> sizes_at_no_ops(const Lifting& lifting);
 
+// Whether the file's exporter writes nodes that do nothing, as TorchScript's does. That of torch.export takes them out, and so do others
+// with an optimizer behind them: of what they write nothing is known.
+bool keeps_no_ops(const ir::Model& trace);
+
 }  // namespace thaw::lifting
