@@ -105,7 +105,7 @@ def differences_of_traces(session_of, architecture, folder):
 
 
 def judged(path, architecture, folder):
-    """'right', 'up to a table', 'wrong' or, where no output of a trace is torch's, 'not judged'; and the largest difference of each unseen size."""
+    """'right', 'guarded' (at a size that the report says it is not valid for), 'wrong' or, where no output of a trace is torch's, 'not judged'; and the largest difference of each unseen size."""
     import onnxruntime
     onnxruntime.set_default_logger_severity(4)
 
@@ -124,9 +124,9 @@ def judged(path, architecture, folder):
         try:
             outputs = session.run(None, {i.name: feeds[i.name] for i in session.get_inputs()})
         except Exception as error:
-            beyond = "out of data bounds" in str(error) or "indices element" in str(error)
-            seen.append(f"{text_of(size)}: {'beyond the table' if beyond else str(error)[:160]}")
-            verdict = "up to a table" if beyond and verdict != "wrong" else "wrong"
+            is_guard = "guard_Reshape" in str(error)
+            seen.append(f"{text_of(size)}: {'ended by the guard' if is_guard else str(error)[:160]}")
+            verdict = "guarded" if is_guard and verdict != "wrong" else "wrong"
             continue
         found = list(differences(outputs, np.load(folder / f"truth_{text_of(size)}.npz")))
         seen.append(f"{text_of(size)}: {max(found[i] for i in judges):.1e}")
@@ -158,8 +158,8 @@ def lift(thaw, name, folder):
     if run.returncode != 0 or not out.exists():
         return dict(verdict="refused", why=reason_of(report, run.stderr), seconds=seconds)
     verdict, seen = judged(out, architecture, folder)
-    tables = [n["message"] for n in report.get("lifted", []) if "known up to" in n["message"] or "up to" in n["message"]]
-    return dict(verdict=verdict, why=seen + (f"; {tables[0]}" if verdict != "right" and tables else ""), seconds=seconds)
+    valid = [f"{n['where']}: {n['message']}" for n in report.get("valid_sizes", [])]
+    return dict(verdict=verdict, why=seen + (f"; {valid[0]}" if verdict != "right" and valid else ""), seconds=seconds)
 
 
 def main():

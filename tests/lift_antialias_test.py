@@ -88,7 +88,7 @@ def test_linear_positions_do_not_tell_of_antialiasing_where_all_traces_are_large
     table = lambda h, w: resized(learned, h, w, False).reshape(-1, WIDTH)
     run = check(thaw, save, tmp_path, table, sizes=[(8, 12), (12, 20), (20, 16)], unseen=[(9, 8), (31, 29)])
     for h, w in [(7, 9), (12, 7), (5, 5)]:
-        with pytest.raises(Exception, match=r"(?i)gather"):
+        with pytest.raises(Exception, match="guard_Reshape"):
             run.run(None, {"x": np.ones((1, 1, h * PATCH, w * PATCH), np.float32)})
 
 

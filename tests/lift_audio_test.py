@@ -39,7 +39,7 @@ def test_rows_without_padding_end_with_the_traces(thaw, save, tmp_path):
 
     run = lifted(thaw, save, tmp_path, {str(n): beside(n, middle(n)) for n in TRACES})
     assert np.array_equal(run.run(None, {"x": np.zeros((29, 6), np.float32)})[0], middle(29))
-    with pytest.raises(Exception, match=r"(?i)gather"):
+    with pytest.raises(Exception, match="guard_Reshape"):
         run.run(None, {"x": np.zeros((61, 6), np.float32)})
 
 
@@ -209,7 +209,7 @@ def test_windows_that_overlap(thaw, save, tmp_path, step, size, cut):
         wanted = weights_of_frames(n, step, size, cut)
         got = run.run(None, {"x": np.ones((n, step), np.float32)})[0]
         assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, n
-    with pytest.raises(Exception, match=r"(?i)gather"):
+    with pytest.raises(Exception, match="guard_Reshape"):
         run.run(None, {"x": np.ones((1, step), np.float32)})
 
 

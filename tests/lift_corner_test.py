@@ -32,7 +32,7 @@ def test_the_corner_of_a_kept_table(thaw, save, tmp_path, make):
         x = np.random.default_rng(n).standard_normal((1, HEADS, n, n), dtype=np.float32)
         assert np.abs(run.run(None, {"x": x})[0] - x - make(n)).max() < 1e-6, n
     for n in (21, 22, 25, 40):
-        with pytest.raises(Exception, match=r"(?i)gather"):
+        with pytest.raises(Exception, match="guard_Reshape"):
             run.run(None, {"x": np.ones((1, HEADS, n, n), np.float32)})
 
 

@@ -47,7 +47,7 @@ def test_a_bias_in_buckets_is_known_to_the_end_of_the_last_bucket(thaw, save, tm
     run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in TRACES})
     for n in (5, 29, 61, largest):
         assert np.array_equal(run.run(None, {"x": np.zeros((2, n, n), np.float32)})[0], learned[:, bucket(apart(n)) + 24]), n
-    with pytest.raises(Exception, match=r"(?i)gather"):
+    with pytest.raises(Exception, match="guard_Reshape"):
         run.run(None, {"x": np.zeros((2, 97, 97), np.float32)})
 
 
@@ -66,7 +66,7 @@ def test_positions_that_count_from_0_again(thaw, save, tmp_path):
     run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in TRACES})
     for n in (2, 29, 41, 61, 64):
         assert np.array_equal(run.run(None, {"x": np.zeros((n, 2), np.float32)})[0], table(n)), n
-    with pytest.raises(Exception, match=r"(?i)gather"):
+    with pytest.raises(Exception, match="guard_Reshape"):
         run.run(None, {"x": np.zeros((97, 2), np.float32)})
 
 
@@ -96,7 +96,7 @@ def test_runs_that_grow_otherwise_end_with_the_traces(thaw, save, tmp_path):
 
     run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in TRACES})
     assert np.array_equal(run.run(None, {"x": np.zeros((2, 31, 31), np.float32)})[0], bias(31))
-    with pytest.raises(Exception, match=r"(?i)gather"):
+    with pytest.raises(Exception, match="guard_Reshape"):
         run.run(None, {"x": np.zeros((2, 59, 59), np.float32)})
 
 

@@ -187,6 +187,17 @@ void add_shared_divisors(Domain& domain, std::span<const Dim> sizes, std::span<c
   }
 }
 
+void add_limits(Domain& domain, std::span<const Limit> limits) {
+  for (const Limit& limit : limits) {
+    const bool is_known =
+        limit.size.is_known() && limit.most.is_known() && (limit.size.is_symbolic() || limit.most.is_symbolic());
+    const bool is_there = std::ranges::any_of(domain.limits, [&](const Limit& other) {
+      return dim::same(other.size, limit.size) && dim::same(other.most, limit.most);
+    });
+    if (is_known && !is_there) domain.limits.push_back(limit);
+  }
+}
+
 void add_whole_divisions(Domain& domain, const ToldRoundings& told, std::span<const Variable> variables) {
   const Domain whole = Roundings(variables, told.floors, {}).whole_by(told.floors);
   for (const Congruence& c : whole.congruences) add_congruence(domain, c.size, c.modulus, c.remainder);
@@ -239,12 +250,16 @@ bool Domain::has(const dim::Assignment& at) const {
     const auto size = dim::evaluate(pair.first, at), of = dim::evaluate(pair.second, at);
     return !size || !of || *of == 0 || *size % *of == 0;
   };
+  const auto is_within = [&](const Limit& limit) {
+    const auto size = dim::evaluate(limit.size, at), most = dim::evaluate(limit.most, at);
+    return !size || !most || *size <= *most;
+  };
   const auto is_fixed = [&](const Variable* v) {
     const auto value = dim::evaluate(v->symbol, at);
     return !value || *value == v->at.front();
   };
   return std::ranges::all_of(congruences, is_congruent) && std::ranges::all_of(multiples, is_multiple) &&
-         std::ranges::all_of(fixed, is_fixed);
+         std::ranges::all_of(limits, is_within) && std::ranges::all_of(fixed, is_fixed);
 }
 
 std::vector<Note> Domain::notes() const {
@@ -259,6 +274,14 @@ std::vector<Note> Domain::notes() const {
   for (const auto& [size, of] : multiples)
     notes.push_back(
         {dim::to_string(size), fmt::format("valid for multiples of {}; {}", dim::to_string(of), kTells), {}});
+  for (const Limit& limit : limits) {
+    const bool is_most = limit.most.is_constant();
+    notes.push_back({dim::to_string(is_most ? limit.size : limit.most),
+                     fmt::format("valid {} {}, where a table of the traces ends; a {} trace extends this",
+                                 is_most ? "up to" : "from", dim::to_string(is_most ? limit.most : limit.size),
+                                 is_most ? "larger" : "smaller"),
+                     {}});
+  }
   for (const EqualSides& s : squares)
     notes.push_back(
         {dim::to_string(s.symbol),
@@ -285,6 +308,8 @@ std::vector<std::string> Domain::relations() const {
       entries.push_back(fmt::format("({})%{}=={}", dim::to_string(c.size), c.modulus, c.remainder));
   for (const auto& [size, of] : multiples)
     entries.push_back(fmt::format("({})%max({},1)==0", dim::to_string(size), dim::to_string(of)));
+  for (const Limit& limit : limits)
+    entries.push_back(fmt::format("{}<={}", dim::to_string(limit.size), dim::to_string(limit.most)));
   for (const Undecided& u : undecided)
     entries.push_back(fmt::format("{}=={}", dim::to_string(u.chosen), dim::to_string(u.other)));
   return entries;

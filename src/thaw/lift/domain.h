@@ -17,6 +17,7 @@
 #include "thaw/dim/expr/expr.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/lift/align/traces.h"
+#include "thaw/lift/table/limit.h"
 
 namespace thaw::lifting {
 
@@ -48,12 +49,14 @@ struct Undecided {
 struct Domain {
   std::vector<Congruence> congruences;
   std::vector<std::pair<dim::Dim, dim::Dim>> multiples;  // the first is one of the second
+  std::vector<Limit> limits;
   std::vector<EqualSides> squares;
   std::vector<const Variable*> fixed;  // values of inputs that never differed
   std::vector<Undecided> undecided;
 
   bool is_everything() const {
-    return congruences.empty() && multiples.empty() && squares.empty() && fixed.empty() && undecided.empty();
+    return congruences.empty() && multiples.empty() && limits.empty() && squares.empty() && fixed.empty() &&
+           undecided.empty();
   }
   // Whether the model runs at these sizes.
   bool has(const dim::Assignment& at) const;
@@ -82,6 +85,9 @@ struct ToldRoundings {
 // depends on it too, and nothing else does.
 void add_roundings(Domain& domain, std::span<const dim::Dim> sizes, std::span<const dim::Dim> guessed,
                    const ToldRoundings& told, std::span<const Variable> variables);
+
+// Adds how far the tables go that are read row by row.
+void add_limits(Domain& domain, std::span<const Limit> limits);
 
 // Adds that these sizes are multiples of what they are multiples of in all traces.
 void add_shared_divisors(Domain& domain, std::span<const dim::Dim> sizes, std::span<const Variable> variables);

@@ -15,6 +15,7 @@ std::vector<dim::Dim> distances(const Domain& domain, const std::vector<dim::Dim
   std::vector<dim::Dim> all;
   for (const Congruence& c : domain.congruences) all.push_back(dim::mod(c.size - dim::Dim(c.remainder), c.modulus));
   for (const auto& [size, of] : domain.multiples) all.push_back(dim::mod(size, dim::max(of, 1)));
+  for (const Limit& limit : domain.limits) all.push_back(dim::max(limit.size - limit.most, 0));
   for (const Variable* v : domain.fixed) all.push_back(v->symbol - dim::Dim(v->at.front()));
   for (const Undecided& u : domain.undecided) all.push_back(u.chosen - u.other);
   for (size_t i = 0; i < others.size(); ++i) all.push_back(domain.squares[i].symbol - others[i]);

@@ -100,6 +100,7 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
     if (l.sizes->reads_values_of(l.model().graph->find(v.input))) domain.fixed.push_back(&v);
   }
   add_roundings(domain, emitted, l.solver->guessed(), l.told, l.variables);
+  add_limits(domain, l.limits);
   add_whole_divisions(domain, l.told, l.variables);
   add_shared_divisors(domain, l.sizes_at_no_ops, l.variables);
   add_contradicted(domain, l.model(), l.variables, traced, {});

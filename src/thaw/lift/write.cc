@@ -86,6 +86,7 @@ void write_tables(Lifting& l) {
     for (const Difference* reader : table.readers)
       l.model().graph->replace_uses(reader->node->input(reader->input), computed);
   }
+  l.limits = emitter.limits();
 }
 
 void write_windows(Lifting& l) {

@@ -2,7 +2,7 @@
 // which of two positions of a window are read (Swin's of clips), also where a few positions stand behind those that grow (the patches
 // behind a text).
 //
-// The largest trace's is kept. A larger size is an error of Gather.
+// The largest trace's is kept.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -101,6 +101,7 @@ std::optional<TableFit> fit_corner(const View& view) {
     }
     for (size_t axis = 0; axis < form.growing.size(); ++axis) {
       const Size& n = form.growing[axis];
+      e.note({n.dim, dims[axis]});
       const Formula grows = n - constant_size(behind, n.at.size()), at = position(0);
       const Formula place = behind == 0 ? at : choose(less(at, grows), at + Formula(behind), at - grows);
       const dim::Dim axes[] = {n.dim};

@@ -83,7 +83,10 @@ std::optional<Sequence> fit_distance_table(const View& distances, const View& ta
   if (high.settled) index = smaller(index, Formula(before + *high.settled));
   // Counted from before the first entry, an index would be read from the end.
   if (!low.settled) index = choose(less(index, Formula(0)), Formula(count), index);
-  const Formula formula = look_up_rows(std::move(numbers), 1, distances.kind, index);
+  std::vector<Limit> limits;
+  if (!low.settled) limits.push_back({table.growing[1].dim, low.known + 1});
+  if (!high.settled) limits.push_back({table.growing[0].dim, high.known + 1});
+  const Formula formula = look_up_rows(std::move(numbers), 1, distances.kind, index, std::move(limits));
   if (!holds(table, formula, 0, 1)) return std::nullopt;
   if (low.settled && high.settled)
     return Sequence{"kept entries of each distance, the same from some distance on", formula};

@@ -74,7 +74,7 @@ std::optional<Generated> fit_ends(const RowTable& table) {
   const int64_t ends = middle->before + middle->behind;
   if (std::ranges::min(lengths) >= ends) {
     const Formula too_short = larger(Formula(ends) - Formula(view.length()), Formula(0));
-    sum = sum + look_up_rows({0}, 1, Kind::kReal, too_short + i * Formula(0));
+    sum = sum + look_up_rows({0}, 1, Kind::kReal, too_short + i * Formula(0), {{ends, view.length().dim}});
   }
   if (!holds(view, sum, 0, 1)) return std::nullopt;
   return Generated{fmt::format("{}, but for the first {} and the last {}",

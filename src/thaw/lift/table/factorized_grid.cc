@@ -123,7 +123,8 @@ TableFit factorized(const View& view, const CellGrid& grid, const FactorLengths&
   out.emit = [form = view.without_entries(), grid, lengths, method, side, rows, columns, is_bounded,
               before = rows_before(view, grid), after = rows_after(view, grid)](TableEmitter& e) {
     const auto length = [&](const Size& size) {
-      return is_bounded ? emit_at_least(size.dim, side, e) : e.size(size.dim);
+      if (is_bounded) e.note({side, size.dim});
+      return e.size(size.dim);
     };
     ir::Value *one = e.list({1}), *channels = e.list({form.width});
     ir::Value* down = emit_resize(e.floats({1, form.width, side, 1}, rows),

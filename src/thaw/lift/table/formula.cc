@@ -146,12 +146,14 @@ Formula in_single(const Formula& a) { return unary(FormulaOp::kSingle, Kind::kRe
 Formula sum_before(const Formula& a) {
   return make({.op = FormulaOp::kRunningSum, .kind = a.kind(), .operands = {a}, .whole = true});
 }
-Formula look_up_rows(std::vector<double> table, int64_t width, Kind kind, const Formula& index) {
+Formula look_up_rows(std::vector<double> table, int64_t width, Kind kind, const Formula& index,
+                     std::vector<Limit> limits) {
   return make({.op = FormulaOp::kLookup,
                .kind = kind,
                .operands = {index},
                .numbers = std::move(table),
                .width = width,
+               .limits = std::move(limits),
                .axes = width == 1 ? 0U : 2U});
 }
 

@@ -84,9 +84,10 @@ struct FormulaNode {
   int axis = 0;
   Size size = {};
   std::vector<double> numbers = {};
-  int64_t width = 1;   // of kLookup
-  uint32_t axes = 0;   // bit by bit, those it varies along
-  bool whole = false;  // cannot be evaluated a few rows at a time
+  int64_t width = 1;               // of kLookup
+  std::vector<Limit> limits = {};  // of kLookup
+  uint32_t axes = 0;               // bit by bit, those it varies along
+  bool whole = false;              // cannot be evaluated a few rows at a time
 };
 
 Formula position(int axis);
@@ -115,7 +116,9 @@ Formula whole_part(const Formula& a);  // of a real that is not negative
 // A real as float32 holds it. Where entries hang on the last bit, each step of a formula is one of these.
 Formula in_single(const Formula& a);
 Formula sum_before(const Formula& a);
-Formula look_up_rows(std::vector<double> table, int64_t width, Kind kind, const Formula& index);
+// limits: within which the index is one of a row.
+Formula look_up_rows(std::vector<double> table, int64_t width, Kind kind, const Formula& index,
+                     std::vector<Limit> limits = {});
 
 // The formula with others in the place of the positions of its axes, by axis; numbers along the axis after them, the
 // columns, come to lie along another. nullopt where it cannot be computed entry by entry: running sums, and rows of a

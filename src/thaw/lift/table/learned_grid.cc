@@ -136,12 +136,6 @@ ir::Value* emit_resize(ir::Value* table, ir::Value* sizes, const Resizing& metho
   return emitter.emit("Resize", {table, nullptr, nullptr, sizes}, std::move(attributes));
 }
 
-ir::Value* emit_at_least(dim::Dim side, int64_t least, TableEmitter& e) {
-  ir::Value* lacking = e.emit("Min", {e.sub(e.size(side), e.list({least})), e.list({0})});
-  return e.emit("Gather",
-                {e.size(side), e.mul(lacking, e.list({2}))});  // at -1 stands the last one, which is the first
-}
-
 std::optional<LearnedGrid> recover(const LearnedGrid& resized, const Resizing& method, double scale) {
   if (resized.height > kLongestLearned || resized.width > kLongestLearned) return std::nullopt;
   const int64_t width = shorter_side(Lines(resized, false), method, scale),

@@ -32,9 +32,6 @@ std::vector<math::Tap> taps_at(int64_t i, int64_t n, int64_t side, const Resizin
 // A table [1, channels, height, width] in other sizes, of four elements.
 ir::Value* emit_resize(ir::Value* table, ir::Value* sizes, const Resizing& method, TableEmitter& emitter);
 
-// A side, which ends with an error of Gather where it is shorter than `least`.
-ir::Value* emit_at_least(dim::Dim side, int64_t least, TableEmitter& emitter);
-
 struct LearnedGrid {
   int64_t height, width, channels;
   std::vector<double> entries;  // [height, width, channels]

@@ -1,5 +1,5 @@
 // Tables that no formula gives, but that are parts of one larger table: a lookup table, held at its largest and read row
-// by row, so that a size beyond it is an error of the model and never a wrong number. Padding goes on for ever.
+// by row up to its end (limit.h). Padding goes on for ever.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -58,8 +58,8 @@ int64_t most_of(const std::vector<int64_t>& values) {
   return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
 }
 
-Formula rows_at(const View& view, std::vector<double> table, const Formula& index) {
-  return look_up_rows(std::move(table), view.width, view.kind, index);
+Formula rows_at(const View& view, std::vector<double> table, const Formula& index, std::vector<Limit> limits = {}) {
+  return look_up_rows(std::move(table), view.width, view.kind, index, std::move(limits));
 }
 
 std::optional<Generated> fit_lookup_by_counter(const RowTable& table) {
@@ -68,8 +68,9 @@ std::optional<Generated> fit_lookup_by_counter(const RowTable& table) {
     const int64_t count = most_of(counter->range().at);
     auto lookup = table_by(view, count, [&](size_t k, int64_t r) { return counter->at(k)[static_cast<size_t>(r)]; });
     if (lookup)
-      return Generated{fmt::format("kept entries of {}, known below {}", counter->name(), count),
-                       {{rows_at(view, std::move(*lookup), counter->formula()), view.width}}};
+      return Generated{
+          fmt::format("kept entries of {}, known below {}", counter->name(), count),
+          {{rows_at(view, std::move(*lookup), counter->formula(), {{counter->range().dim, count}}), view.width}}};
   }
   return std::nullopt;
 }
@@ -87,8 +88,10 @@ std::optional<Generated> fit_lookup_by_cell(const RowTable& table) {
     // A column beyond those of the lookup table must not be read as one of the next row.
     const Formula &row = layout->row().formula(), &column = layout->column().formula();
     const Formula index = choose(less(column, Formula(width)), row * Formula(width) + column, Formula(height * width));
-    return Generated{fmt::format("kept entries of {}, known up to {} x {}", layout->describe(), height, width),
-                     {{rows_at(view, std::move(*lookup), index), view.width}}};
+    return Generated{
+        fmt::format("kept entries of {}, known up to {} x {}", layout->describe(), height, width),
+        {{rows_at(view, std::move(*lookup), index, {{layout->height().dim, height}, {layout->width().dim, width}}),
+          view.width}}};
   }
   return std::nullopt;
 }
@@ -152,7 +155,7 @@ std::optional<Generated> fit_lookup_slice(const RowTable& table) {
     const Formula index = choose(less(Formula(all), view.length()), Formula(n[largest]), position(0) + skipped);
     return Generated{
         fmt::format("the {} rows of a kept table, known up to {}", part == 1 ? "last" : "middle", n[largest]),
-        {{rows_at(view, view.entries[largest], index), view.width}}};
+        {{rows_at(view, view.entries[largest], index, {{view.length().dim, n[largest]}}), view.width}}};
   }
   return std::nullopt;
 }

@@ -111,7 +111,8 @@ TableFit resized(const View& view, const CellGrid& grid, const Resizing& method,
   out.emit = [form = view.without_entries(), grid, method, numbers, dims, before = rows_before(view, grid),
               after = rows_after(view, grid), is_bounded](TableEmitter& e) {
     const auto side = [&](const Size& of, int64_t least) {
-      return is_bounded ? emit_at_least(of.dim, least, e) : e.size(of.dim);
+      if (is_bounded) e.note({least, of.dim});
+      return e.size(of.dim);
     };
     ir::Value* sizes =
         e.concat({e.list({1}), e.list({form.width}), side(grid.height, dims[2]), side(grid.width, dims[3])}, 0);

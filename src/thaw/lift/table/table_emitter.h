@@ -1,6 +1,9 @@
 // Writing the nodes that compute a table, from sizes on. Internal to lift/.
 #pragma once
 
+#include <vector>
+
+#include "thaw/lift/table/limit.h"
 #include "thaw/rewrite/dim_emitter.h"
 
 namespace thaw::lifting {
@@ -13,13 +16,17 @@ class TableEmitter : public ops::Emit {
       : ops::Emit(sizes.emitter().before(before)), sizes_(&sizes) {}
 
   rewrite::DimEmitter& sizes() { return *sizes_; }
-  ir::Value* size(dim::Dim d) { return sizes_->emit(d); }                                 // int64 [1]
-  ir::Value* arange(dim::Dim length);                                                     // int64 [length]
+  ir::Value* size(dim::Dim d) { return sizes_->emit(d); }  // int64 [1]
+  ir::Value* arange(dim::Dim length);                      // int64 [length]
+  // The table that is written is known within it.
+  void note(const Limit& limit) { limits_.push_back(limit); }
+  const std::vector<Limit>& limits() const { return limits_; }
   ir::Value* column(ir::Value* x) { return reshape(x, list({-1, 1})); }                   // [n] -> [n, 1]
   ir::Value* remainder(ir::Value* a, ir::Value* b) { return sub(a, mul(div(a, b), b)); }  // of numbers not negative
 
  private:
   rewrite::DimEmitter* sizes_;
+  std::vector<Limit> limits_;
 };
 
 }  // namespace thaw::lifting
