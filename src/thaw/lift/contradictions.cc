@@ -71,7 +71,6 @@ Contradictions find_contradictions(const ir::Model& lifted, std::span<const Vari
     if (first.empty())
       first =
           fmt::format("{}: {}, at {}", problem->node->describe(), problem->message, text_of_sizes(variables, sizes));
-    if (!is_made && !out.first_unmade_node) out.first_unmade_node = problem->node;
     if (!is_made) continue;
     if (!out.first_node) out.first_node = problem->node;
     ++out.broken;

@@ -24,7 +24,6 @@ struct Contradictions {
   std::string first;           // "Reshape 'x': 40 elements …, at height = 14, width = 22"
   std::string first_unmade;
   const ir::Node* first_node = nullptr;  // of first
-  const ir::Node* first_unmade_node = nullptr;
 };
 
 // traced: the nodes of the trace that are left. At the sizes that break another one they are not judged.

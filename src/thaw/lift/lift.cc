@@ -127,8 +127,7 @@ void prove(Lifting& l, Domain& domain, const std::unordered_set<const ir::Node*>
       if (proof.statements > 0)
         l.report.inferred.push_back(
             {proof.sizes,
-             fmt::format("{} of {} size conditions proven, none violated{}", proof.proven, proof.statements,
-                         proof.at_ends > 0 ? " except past the end of a lookup table" : ""),
+             fmt::format("{} of {} size conditions proven, none violated", proof.proven, proof.statements),
              {}});
       return;
     }

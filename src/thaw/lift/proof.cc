@@ -11,7 +11,6 @@
 #include "thaw/lift/contradictions.h"
 #include "thaw/lift/steady_sizes.h"
 #include "thaw/lift/unseen_sizes.h"
-#include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
 namespace {
@@ -57,13 +56,6 @@ std::vector<int64_t> sizes_of(const NamedSizes& witness, std::span<const Variabl
   return sizes;
 }
 
-// A table that was kept ends, and what reads it ends with an error there, as is said of it.
-bool reads_table(const ir::Node& node) {
-  const ir::Value* table = node.inputs().empty() ? nullptr : node.input(0);
-  const ops::Role role = ops::role_of(node, 0);
-  return table && table->constant() && (role == ops::Role::kData || role == ops::Role::kWeight);
-}
-
 }  // namespace
 
 DomainProof prove_domain(const ir::Model& lifted, const Domain& domain, std::span<const Variable> variables,
@@ -86,10 +78,6 @@ DomainProof prove_domain(const ir::Model& lifted, const Domain& domain, std::spa
     std::vector<int64_t> at = sizes_of(*finding.breaking_sizes, variables, follows);
     const Contradictions found = find_contradictions(lifted, variables, traced, {at});
     if (found.broken + found.unmade == 0) continue;
-    if (found.broken == 0 && reads_table(*found.first_unmade_node)) {
-      ++proof.at_ends;
-      continue;
-    }
     proof.broken_at = std::move(at);
     proof.broken = found.broken > 0 ? found.first : found.first_unmade;
     break;

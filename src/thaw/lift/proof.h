@@ -18,7 +18,6 @@ namespace thaw::lifting {
 struct DomainProof {
   std::string sizes;  // "h=64..128:2, w=64..128": what it goes over; empty where there is nothing to go over
   size_t statements = 0, proven = 0;
-  size_t at_ends = 0;  // broken past the end of a table that is kept
   // Sizes at which a node cannot be computed, of every variable, and what it says there.
   std::vector<int64_t> broken_at = {};
   std::string broken = {};
