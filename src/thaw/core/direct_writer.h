@@ -2,12 +2,13 @@
 //
 // Gigabytes of weights that are written once and not read soon gain nothing from the page cache, and filling it costs
 // more than the disk does. A DirectWriter gathers what is written into large aligned blocks and hands these to the disk
-// (O_DIRECT). Where the file system does not take that (tmpfs), it writes as usual.
+// (O_DIRECT), one while the next is gathered. Where the file system does not take that (tmpfs), it writes as usual.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <future>
 #include <memory>
 #include <span>
 
@@ -19,6 +20,7 @@ class DirectWriter {
   DirectWriter(int fd, uint64_t offset);
   DirectWriter(const DirectWriter&) = delete;
   DirectWriter& operator=(const DirectWriter&) = delete;
+  ~DirectWriter();
 
   // Both return false with errno set where the disk refuses.
   bool write(std::span<const std::byte> bytes);
@@ -28,17 +30,20 @@ class DirectWriter {
   static constexpr uint64_t kAlignment = 4096;
 
  private:
-  bool put(size_t size);
+  bool put(const std::byte* block, size_t size);
+  bool put_beside(size_t size);
+  bool wait();
   void leave_direct();
 
   struct Free {
     void operator()(std::byte* block) const { std::free(block); }
   };
   int fd_;
-  uint64_t offset_;  // of the block
+  uint64_t offset_;  // of what is put next
   size_t filled_ = 0;
   bool direct_ = false;
-  std::unique_ptr<std::byte, Free> block_;
+  std::unique_ptr<std::byte, Free> block_, other_;  // gathered, and put beside
+  std::future<int> put_;                            // of the other block: errno, 0 where all is well
 };
 
 }  // namespace thaw

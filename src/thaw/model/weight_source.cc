@@ -89,6 +89,22 @@ void WeightSource::write(const Sink& sink) const {
   }
 }
 
+std::span<const std::byte> WeightSource::stored_rows(const Weight::Part& part, int64_t row, int64_t rows) const {
+  const auto row_bytes = static_cast<size_t>(columns_) * bytes_of(part.values.data_type);
+  return part.values.bytes().subspan(static_cast<size_t>(part.first + row) * row_bytes,
+                                     static_cast<size_t>(rows) * row_bytes);
+}
+
+std::optional<ir::WidenedSource::Narrow> WeightSource::narrow() const {
+  if (type_ != ir::DataType::kFloat || parts_.empty()) return std::nullopt;
+  Narrow narrow{.parts = {}, .type = parts_.front().values.data_type, .turned = transposed_};
+  for (const Weight::Part& part : parts_) {
+    if (!part.adapters.empty() || part.values.data_type != narrow.type) return std::nullopt;
+    narrow.parts.push_back(stored_rows(part, 0, part.count));
+  }
+  return narrow;
+}
+
 void WeightSource::pass_on(std::span<const float> values, std::vector<std::byte>& bytes, const Sink& sink) const {
   if (type_ == ir::DataType::kFloat) return sink(std::as_bytes(values));
   bytes.resize(values.size() * bytes_of(type_));
@@ -103,7 +119,6 @@ void WeightSource::pass_on(std::span<const float> values, std::vector<std::byte>
 }
 
 void WeightSource::write_rows(const Weight::Part& part, const Sink& sink) const {
-  const auto row_bytes = static_cast<size_t>(columns_) * bytes_of(part.values.data_type);
   const int64_t step = std::max<int64_t>(1, kBlock / columns_);
   const bool as_it_stands = part.adapters.empty() && part.values.data_type == type_;
   const Columns all(part, columns_, 0, columns_);
@@ -111,8 +126,7 @@ void WeightSource::write_rows(const Weight::Part& part, const Sink& sink) const 
   std::vector<std::byte> bytes;
   for (int64_t row = 0; row < part.count; row += step) {
     const int64_t rows = std::min(step, part.count - row);
-    const auto from = part.values.bytes().subspan(static_cast<size_t>(part.first + row) * row_bytes,
-                                                  static_cast<size_t>(rows) * row_bytes);
+    const std::span<const std::byte> from = stored_rows(part, row, rows);
     if (as_it_stands) {
       sink(from);
     } else {

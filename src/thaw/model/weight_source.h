@@ -2,16 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "thaw/ir/data/tensor_source.h"
+#include "thaw/ir/data/widened_source.h"
 #include "thaw/model/weight.h"
 
 namespace thaw::model {
 
-class WeightSource : public ir::TensorSource {
+class WeightSource : public ir::WidenedSource {
  public:
   // The rows of the parts one below the other, [rows, columns]; transposed: written as [columns, rows].
   WeightSource(std::string name, std::vector<Weight::Part> parts, int64_t rows, int64_t columns, bool transposed,
@@ -24,8 +25,11 @@ class WeightSource : public ir::TensorSource {
         type_(type) {}
 
   void write(const Sink& sink) const override;
+  // Of rows of tensors of one type, in float32.
+  std::optional<Narrow> narrow() const override;
 
  private:
+  std::span<const std::byte> stored_rows(const Weight::Part& part, int64_t row, int64_t rows) const;
   void write_rows(const Weight::Part& part, const Sink& sink) const;
   void write_columns(const Sink& sink) const;
   void pass_on(std::span<const float> values, std::vector<std::byte>& bytes, const Sink& sink) const;

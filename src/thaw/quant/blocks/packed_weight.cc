@@ -152,6 +152,7 @@ AllDims dims_of(int64_t k, int64_t n, bool transposed, const BlockFormat& format
 
 BlockTensors in_blocks(WeightMatrix weight, const BlockFormat& format, Layout layout, Method method,
                        Importance importance) {
+  if (layout != Layout::kColumns) weight = weight.as_declared();
   const AllDims dims = dims_of(weight.k(), weight.n(), weight.transposed(), format, layout);
   const auto pass =
       std::make_shared<SharedPass>(BlockPass(std::move(weight), format, layout, method, std::move(importance)));

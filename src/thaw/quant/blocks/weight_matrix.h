@@ -24,18 +24,21 @@ class WeightMatrix {
 
   int64_t k() const { return k_; }
   int64_t n() const { return n_; }
+  // As it is read: that of a source whose numbers lie elsewhere may be stored the other way.
   bool transposed() const { return transposed_; }
+  // The same weight, read as the tensor has it and in one place.
+  WeightMatrix as_declared() const;
   const ir::Tensor& tensor() const { return tensor_; }
 
-  // Some rows of the tensor as they are stored: [k, n]'s, or transposed, [n, k]'s.
+  // Some rows as they are stored: [k, n]'s, or transposed, [n, k]'s.
   struct StoredRows {
     std::span<const std::byte> bytes;
     int64_t first = 0;  // the row that the bytes begin with
   };
 
-  // Mapped bytes, whole; none where a source makes them.
+  // Mapped bytes, whole; none where a source makes them, or they lie in several places.
   std::optional<StoredRows> mapped() const;
-  // All rows from first to last, about `step` of them at once (and a multiple of it but for the last). Mapped bytes are
+  // All rows from first to last, about `step` of them at once (and a multiple of it but for the last of each place). Mapped bytes are
   // given back once each(first, last, rows) is through with them; of those that a source makes no more is held at once.
   using EachRows = std::function<void(int64_t first, int64_t last, const StoredRows& rows)>;
   void for_rows(int64_t step, const EachRows& each) const;
@@ -44,10 +47,10 @@ class WeightMatrix {
   // those are 0.
   void read(const StoredRows& rows, int64_t first_k, int count, int64_t first_n, int lanes, float* weights) const;
 
-  // Releases the memory of mapped bytes: of positions [first_k, first_k + count) of the columns [first_n, first_n + num).
+  // Releases the memory of mapped() bytes: of positions [first_k, first_k + count) of the columns [first_n, first_n + num).
   void release(int64_t first_k, int64_t count, int64_t first_n, int64_t num) const;
 
-  // For methods that read here and there: mapped bytes, or those of a source made for as long as this lives.
+  // For methods that read here and there: mapped bytes, or a copy of those that are in no one place for as long as this lives.
   class All {
    public:
     explicit All(const WeightMatrix& matrix);
@@ -60,9 +63,11 @@ class WeightMatrix {
 
  private:
   ir::Tensor tensor_;
-  std::span<const std::byte> mapped_;  // found at once: a source must not ask a tensor for its bytes while it writes
+  // Found at once: a source must not ask a tensor for its bytes while it writes. None where a source makes them.
+  std::vector<StoredRows> mapped_;
+  ir::DataType type_;  // of what is read
   int64_t k_, n_;
-  bool transposed_;
+  bool transposed_, declared_transposed_;
   float gain_;
   std::shared_ptr<const std::vector<float>> row_scales_;
 };
