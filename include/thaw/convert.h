@@ -18,6 +18,7 @@
 #include "thaw/finding.h"
 #include "thaw/model.h"
 #include "thaw/optimize.h"
+#include "thaw/prompts.h"
 #include "thaw/report.h"
 #include "thaw/run.h"
 
@@ -108,6 +109,7 @@ struct ConvertOptions {
   bool check = true;                // compare the result with the original; else only load it, where that is quick
   FeedOptions feeds = {};           // inputs for the check; the rest is random
   std::filesystem::path data = {};  // calibration samples: a folder of .npz files, or one; inputs by name
+  PromptOptions prompts = {};       // instead, of a model in a folder of models: what the prompts feed to it
   // The same, of held-out samples: no choice depends on them, and they judge the result.
   std::filesystem::path held_out = {};
   // How images or recordings in `data` and `held_out` become inputs: options of `thaw inputs`, "--resize=height:48". Empty: .npz files.
@@ -188,8 +190,10 @@ struct ConvertReport {
 THAW_API ConvertReport convert(Model& model, const ConvertOptions& options, const Output& output = {});
 
 // Reads a plan as plan_json() writes it (docs/guide/convert.md) into ConvertOptions::plan and ::precision. Entries take what they leave
-// out from `precision`. Throws thaw::Error for a file that is missing or no plan.
-THAW_API void read_plan(const std::filesystem::path& path, ConvertOptions& options);
+// out from `precision`. `model`: which model is converted; of a plan for the models of a folder the part of its file's name counts,
+// "text" of text.onnx. Throws thaw::Error for a file that is missing or no plan, and for a model that is none of the plan's parts.
+THAW_API void read_plan(const std::filesystem::path& path, ConvertOptions& options,
+                        const std::filesystem::path& model = {});
 
 THAW_API std::string to_json(const ConvertReport& report);
 THAW_API std::string to_text(const ConvertReport& report, const TextOptions& how = {});

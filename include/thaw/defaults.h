@@ -1,4 +1,4 @@
-// What `convert` does where options leave it open, as the command does it.
+// What `convert` and `sensitivity` do where options leave it open, as the command does it.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,7 @@
 #include "thaw/convert.h"
 #include "thaw/export.h"
 #include "thaw/optimize.h"
+#include "thaw/sensitivity.h"
 
 namespace thaw {
 
@@ -14,5 +15,8 @@ THAW_API BlockMethod default_method(NumberFormat to, bool has_samples, bool real
 
 // BlockOptions::form where none is asked for; nullopt: no target was asked for either.
 THAW_API BlockForm default_form(std::optional<OptimizeTarget> target);
+
+// SensitivityOptions::metric where none is asked for. `is_folder`: of a folder of models, whose outputs are logits.
+THAW_API ErrorMetric default_metric(bool is_folder);
 
 }  // namespace thaw

@@ -18,6 +18,7 @@
 #include "thaw/convert.h"
 #include "thaw/export.h"
 #include "thaw/model.h"
+#include "thaw/prompts.h"
 #include "thaw/report.h"
 
 namespace thaw {
@@ -54,7 +55,8 @@ enum class SensitivityGroup : uint8_t {
 
 struct SensitivityOptions {
   std::vector<PrecisionOptions> precisions = {{.to = NumberFormat::kInt8Blocks}};  // each node is measured in each
-  std::filesystem::path data = {};              // samples, as ConvertOptions::data; required
+  std::filesystem::path data = {};              // samples, as ConvertOptions::data; required for a model
+  PromptOptions prompts = {};                   // samples of a folder of models
   std::vector<std::string> preprocessing = {};  // as ConvertOptions::preprocessing; for the report
   std::vector<std::string> outputs = {};        // names of outputs to compare; empty: all floating-point ones
   std::vector<std::string> keep = {};           // as ConvertOptions::keep
@@ -97,9 +99,12 @@ struct SensitivityUnit {
 };
 
 struct SensitivityReport {
-  std::string model;  // path
+  std::string model;  // path; of a folder of models, the folder
   std::string data;
   std::vector<std::string> preprocessing = {};  // options of `thaw inputs`: "--resize=height:48"
+  // Of a folder: its models, "vision", "embedding" and "text", by which names of units and nodes begin: "text/lm_head/MatMul". Else empty.
+  std::vector<std::string> parts = {};
+  PromptOptions prompts = {};  // of a folder
   // hash of model, samples, options and runtime: reports with equal keys can be merged
   std::string run_key;
   std::string model_key = {};                    // hash of graph and weights: a plan is for this model only
@@ -133,6 +138,12 @@ THAW_API Estimate estimate(const std::vector<ErrorFigures>& samples, ErrorMetric
 THAW_API SensitivityReport sensitivity(const Model& model, const SensitivityOptions& options,
                                        const std::filesystem::path& folder = {});
 
+// The same of the models in a folder that build() wrote with BuildOptions::kv_cache, as one: the decoder's logits of the tokens that
+// options.prompts are answered with are compared, and units are the nodes of all parts. Throws thaw::Error also for
+// SensitivityOptions::data, and as generate() does.
+THAW_API SensitivityReport sensitivity(const std::filesystem::path& models, const SensitivityOptions& options,
+                                       const std::filesystem::path& folder = {});
+
 // Merges the shards of one run. Throws thaw::Error (kInvalidArgument) where their runtimes or keys differ, where two measured the same
 // unit with different results, and where a unit is missing. The second function reads the reports from folders and writes to one,
 // unless that is empty.
@@ -160,7 +171,7 @@ struct MixedPlan {
 // Units that failed stay unchanged. Throws thaw::Error (kInvalidArgument) where no plan is within the limit; it names the least possible.
 THAW_API MixedPlan plan(const SensitivityReport& report, const PlanOptions& options);
 
-// As JSON for read_plan().
+// As JSON for read_plan(). Of a folder of models it has a plan for each part.
 THAW_API std::string plan_json(const SensitivityReport& report, const MixedPlan& plan);
 
 // The quantizer that a plan's file is for (docs/guide/plan.md has what each reads).
@@ -174,7 +185,7 @@ enum class PlanFormat : uint8_t {
 
 // As JSON for one of them. Nodes are those that `optimize` makes of the model, where the report says that it ran first, and are named;
 // `model` is the report's. Throws thaw::Error (kInvalidArgument) for another model and for nodes without names, and kUnsupported for a
-// precision that the quantizer lacks.
+// precision that the quantizer lacks and for a report of a folder of models.
 THAW_API std::string plan_json(const Model& model, const SensitivityReport& report, const MixedPlan& plan,
                                PlanFormat format);
 
@@ -195,8 +206,9 @@ struct BestPlanOptions {
   std::filesystem::path model = {};             // path; empty: as in the report
   std::filesystem::path data = {};              // samples to measure plans on; empty: those of the report
   std::vector<std::string> preprocessing = {};  // as SensitivityOptions::preprocessing; empty: as in the report
-  bool check = true;                            // measure plans; else use predictions, and run nothing
-  PlanFormat format = PlanFormat::kThaw;        // of the file
+  PromptOptions prompts = {};  // of a folder of models, to measure plans on; without any: those of the report
+  bool check = true;           // measure plans; else use predictions, and run nothing
+  PlanFormat format = PlanFormat::kThaw;  // of the file
   std::filesystem::path report = {};  // folder of the report, whose page is written again with the plan; empty: none
 };
 struct PlanReport {

@@ -314,7 +314,7 @@ void bind_verbs(nb::module_& m) {
   def_on_copy(m, "optimize", &optimize);
   m.def("optimize_passes", &optimize_passes);
   def_on_copy(m, "convert", &convert);
-  m.def("read_plan", &read_plan, nb::arg("path"), nb::arg("options"));
+  m.def("read_plan", &read_plan, nb::arg("path"), nb::arg("options"), nb::arg("model"));
   m.def("default_method", &default_method, nb::arg("to"), nb::arg("has_samples"), nb::arg("real_zeros"));
   m.def("default_form", &default_form, nb::arg("target").none());
   def_on_copy(m, "pin", &pin);
@@ -354,6 +354,13 @@ void bind_verbs(nb::module_& m) {
         return interruptible([&] { return sensitivity(model, options, folder); });
       },
       nb::arg("model"), nb::arg("options"), nb::arg("folder"));
+  m.def(
+      "sensitivity_of_folder",
+      [](const Path& models, const SensitivityOptions& options, const Path& folder) {
+        return interruptible([&] { return sensitivity(models, options, folder); });
+      },
+      nb::arg("models"), nb::arg("options"), nb::arg("folder"));
+  m.def("default_metric", &default_metric, nb::arg("is_folder"));
   m.def(
       "merge_reports",
       [](const Paths& folders, const Path& folder, const std::optional<std::string>& model,

@@ -1,6 +1,7 @@
 """Verbs about numbers of fewer bits: convert to them, measure the error, plan within a limit."""
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -37,6 +38,8 @@ def _int8(dynamic: bool, range: str, percentile: float, per_tensor: bool, symmet
 @verb
 def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep", plan: PathLike | None = None,
             data: PathLike | None = None, held_out: PathLike | None = None, preprocessing: Iterable[str] = (),
+            prompt: str | Iterable[str] = (), tokens: Iterable[Iterable[int]] = (), files: PathLike | Iterable[PathLike] = (),
+            checkpoint: PathLike | None = None, max_new_tokens: int = 16,
             keep: str | Iterable[str] = (), method: str | None = None, block: int = 32, symmetric: bool = False,
             real_zeros: bool = False, accuracy_level: int = 0, form: str | None = None, dynamic: bool = False,
             range: str = "min-max", percentile: float = 99.999, per_tensor: bool = False, symmetric_activations: bool = False,
@@ -56,6 +59,11 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
         data: Calibration samples: a folder of .npz files, images or recordings, or one .npz file.
         held_out: Samples that judge the result, and that no choice depends on.
         preprocessing: How images or recordings become inputs: options of `thaw inputs`, such as "--resize=height:48".
+        prompt: Instead of `data`, of a model in a folder that `build` wrote with `kv_cache`: users' messages, one for each sample.
+        tokens: Instead, whole prompts as token ids.
+        files: The image or the recording of each prompt; one goes with all of them.
+        checkpoint: The folder with config.json and tokenizer; by default that of the model.
+        max_new_tokens: At most so many tokens of each answer are fed.
         keep: Shell patterns of nodes and operators that stay unchanged.
         method: Of blocks: "rtn", "search", "hqq", "gptq" (Frantar et al. 2022) or "awq" (Lin et al. 2023); None: "gptq" with samples
             for 2 to 4 bits, else "search".
@@ -101,20 +109,21 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
         (True, 17)
     """
     options = _thaw.ConvertOptions()
+    options.prompts = _prompts(prompt, tokens, files, checkpoint, max_new_tokens)
     asked = choice(_thaw.OptimizeTarget, target) if target is not None else None
     options.precision.to = choice(_thaw.NumberFormat, to)
     blocks = _blocks(block, symmetric, real_zeros, accuracy_level)
     if method is not None:
         blocks.method = choice(_thaw.BlockMethod, method)
     elif plan is None:
-        blocks.method = _thaw.default_method(options.precision.to, data is not None, real_zeros)
+        blocks.method = _thaw.default_method(options.precision.to, data is not None or options.prompts.any, real_zeros)
     blocks.form = choice(_thaw.BlockForm, form) if form is not None else _thaw.default_form(asked)
     options.precision.blocks = blocks
     options.precision.int8 = _int8(dynamic, range, percentile, per_tensor, symmetric_activations, signed_activations,
                                    asymmetric_weights, unsigned_weights, reduced_range, smooth, equalize, activation_products,
                                    correct_bias)
     if plan is not None:
-        _thaw.read_plan(Path(plan), options)
+        _thaw.read_plan(Path(plan), options, model if isinstance(model, (str, os.PathLike)) else "")
     options.keep, options.convert_io, options.optimize = many(keep), word("io", io, {"convert": True, "keep": False}), optimize
     if asked is not None:
         options.target = asked
@@ -129,9 +138,11 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
 
 
 @verb
-def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathLike, to: str | Iterable[str] = "int8-blocks",
+def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathLike | None = None,
+                to: str | Iterable[str] = "int8-blocks", prompt: str | Iterable[str] = (), tokens: Iterable[Iterable[int]] = (),
+                files: PathLike | Iterable[PathLike] = (), checkpoint: PathLike | None = None, max_new_tokens: int = 16,
                 preprocessing: Iterable[str] = (), outputs: Iterable[str] = (), keep: str | Iterable[str] = (),
-                metric: str = "mse", mode: str = "exact", exact_below: float = 3e9, group: str = "node", only_in: bool = False,
+                metric: str | None = None, mode: str = "exact", exact_below: float = 3e9, group: str = "node", only_in: bool = False,
                 method: str | None = None, block: int = 32, symmetric: bool = False, real_zeros: bool = False,
                 accuracy_level: int = 0, dynamic: bool = False, range: str = "min-max", percentile: float = 99.999,
                 per_tensor: bool = False, symmetric_activations: bool = False, signed_activations: bool = False,
@@ -143,14 +154,20 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
     """Measures the error of the outputs when one node is converted, or all but one.
 
     Args:
-        model: The model.
+        model: The model; or the folder of models that `build` wrote with `kv_cache`, whose nodes are ranked by what they do to the
+            tokens that it answers prompts with.
         folder: For the report, its page and the journal; None: none.
-        data: Samples: a folder of .npz files, or of images or recordings with `preprocessing`.
+        data: Samples of a model: a folder of .npz files, or of images or recordings with `preprocessing`.
         to: Precisions; each node is measured in each.
+        prompt: Of a folder of models: users' messages, one for each sample.
+        tokens: Instead, whole prompts as token ids.
+        files: The image or the recording of each prompt; one goes with all of them.
+        checkpoint: The folder with config.json and tokenizer; by default that of the models.
+        max_new_tokens: At most so many tokens of each answer are compared.
         preprocessing: Options of `thaw inputs`.
         outputs: Outputs to compare; by default all of floating point.
         keep: Shell patterns of nodes and operators that stay unchanged.
-        metric: "mse", "cosine", "kl" (nats) or "sqnr" (dB), for ranking; all are measured.
+        metric: "mse", "cosine", "kl" (nats) or "sqnr" (dB), for ranking; all are measured. None: "mse", of a folder of models "kl".
         mode: "exact" measures every node; "fast" predicts, and measures the worst and the uncertain.
         exact_below: In fast mode every node is measured where each takes fewer floating-point operations.
         group: "node", "attention" or "layer": what is converted together.
@@ -204,9 +221,14 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
     precision.int8 = _int8(dynamic, range, percentile, per_tensor, symmetric_activations, signed_activations, asymmetric_weights,
                            unsigned_weights, reduced_range, smooth, equalize, activation_products, correct_bias)
     options.precisions = [_in(precision, each) for each in many(to)]
-    options.data, options.preprocessing = Path(data), list(preprocessing)
+    is_folder = isinstance(model, (str, os.PathLike)) and os.path.isdir(model)
+    if data is not None:
+        options.data = Path(data)
+    options.prompts = _prompts(prompt, tokens, files, checkpoint, max_new_tokens)
+    options.preprocessing = list(preprocessing)
     options.outputs, options.keep = list(outputs), many(keep)
-    options.metric, options.mode = choice(_thaw.ErrorMetric, metric), choice(_thaw.SensitivityMode, mode)
+    options.metric = _thaw.default_metric(is_folder) if metric is None else choice(_thaw.ErrorMetric, metric)
+    options.mode = choice(_thaw.SensitivityMode, mode)
     options.exact_below, options.group, options.one_out = exact_below, choice(_thaw.SensitivityGroup, group), not only_in
     options.target, options.optimize = choice(_thaw.OptimizeTarget, target), optimize
     options.max_memory, options.seed, options.resume = max_memory, seed, resume
@@ -215,6 +237,8 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
     if client is not None:
         if shard is not None:
             raise InvalidArgument("a shard is measured here, and a client measures all of them; give one of both")
+        if data is None:
+            raise InvalidArgument("a client measures one model on samples; expected data, or a model of the folder")
         from onnx_thaw import _dask
         measure = partial(sensitivity, to=many(to), preprocessing=list(preprocessing), outputs=list(outputs), keep=many(keep),
                           metric=metric, mode=mode, exact_below=exact_below, group=group, only_in=only_in, method=method, block=block,
@@ -228,7 +252,19 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
                                  list(preprocessing), shards, retries, resume, progress)
     if progress is not None:
         options.progress = progress
+    if is_folder and isinstance(model, (str, os.PathLike)):
+        return _thaw.sensitivity_of_folder(Path(model), options, Path(folder) if folder is not None else "")
     return _thaw.sensitivity(load(model), options, Path(folder) if folder is not None else "")
+
+
+def _prompts(prompt: str | Iterable[str], tokens: Iterable[Iterable[int]], files: PathLike | Iterable[PathLike],
+             checkpoint: PathLike | None, max_new_tokens: int) -> _thaw.PromptOptions:
+    made = _thaw.PromptOptions()
+    made.prompts, made.tokens, made.files = many(prompt), [list(each) for each in tokens], paths(files)
+    made.answer_tokens = max_new_tokens
+    if checkpoint is not None:
+        made.checkpoint = Path(checkpoint)
+    return made
 
 
 def _in(precision: _thaw.PrecisionOptions, to: str) -> _thaw.PrecisionOptions:
@@ -257,8 +293,9 @@ def merge_reports(reports: PathLike | Iterable[PathLike], folder: PathLike | Non
 @verb
 def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = None, *, max_bytes: int | None = None,
          max_error: float | None = None, target_sqnr: float | None = None, model: PathLike | None = None,
-         data: PathLike | None = None, preprocessing: Iterable[str] = (), check: bool = True,
-         file_format: str = "thaw") -> _thaw.PlanResult:
+         data: PathLike | None = None, preprocessing: Iterable[str] = (), prompt: str | Iterable[str] = (),
+         tokens: Iterable[Iterable[int]] = (), files: PathLike | Iterable[PathLike] = (), checkpoint: PathLike | None = None,
+         max_new_tokens: int = 16, check: bool = True, file_format: str = "thaw") -> _thaw.PlanResult:
     """The plan with least error within a number of bytes, or with fewest bytes within an error.
 
     Args:
@@ -270,6 +307,11 @@ def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = Non
         model: The model; by default that of the report.
         data: Samples to measure plans on; by default those of the report.
         preprocessing: How images or recordings become inputs: options of `thaw inputs`; by default those of the report.
+        prompt: Of a folder of models: messages to measure plans on; by default those of the report.
+        tokens: Instead, whole prompts as token ids.
+        files: The image or the recording of each prompt; one goes with all of them.
+        checkpoint: The folder with config.json and tokenizer; by default that of the report.
+        max_new_tokens: At most so many tokens of each answer are compared.
         check: Measure plans; else use predictions, and run nothing.
         file_format: What reads the file: "thaw", or the quantizer of "ort" (ONNX Runtime), "olive", "inc" (Neural Compressor 2) or
             "modelopt" (NVIDIA). Its nodes are those that `optimize` makes of the model, where the report says that it ran first.
@@ -296,6 +338,7 @@ def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = Non
     if data is not None:
         options.data = Path(data)
     options.preprocessing, options.check = list(preprocessing), check
+    options.prompts = _prompts(prompt, tokens, files, checkpoint, max_new_tokens)
     options.format = choice(_thaw.PlanFormat, file_format)
     if isinstance(report, _thaw.SensitivityReport):
         read = report

@@ -25,6 +25,7 @@ struct ConvertArguments {
   bool no_check = false, no_optimize = false, all = false;
   std::optional<OptimizeTarget> target;
   ConvertOptions convert;
+  PromptArguments prompts;
   Format format = Format::kText;
 };
 
@@ -34,9 +35,14 @@ std::string converted_name(NumberFormat to) {
   return fmt::format("{}.onnx", at == number_formats().end() ? std::string_view("mixed") : at->first);
 }
 
-int convert_model(const ConvertArguments& arguments, std::vector<std::string> fed) {
+int convert_model(const ConvertArguments& arguments, const Options& options) {
   ConvertOptions how = arguments.convert;
-  if (!arguments.plan.empty()) read_plan(arguments.plan, how);
+  if (arguments.prompts.any()) {
+    how.prompts = arguments.prompts.prompt_options(options);
+  } else {
+    how.preprocessing = given_preprocessing(options);
+  }
+  if (!arguments.plan.empty()) read_plan(arguments.plan, how, arguments.model);
   if (how.precision.to == NumberFormat::kKeep && how.plan.empty())
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = "no precision is given",
@@ -48,7 +54,6 @@ int convert_model(const ConvertArguments& arguments, std::vector<std::string> fe
   how.check = !arguments.no_check;
   how.target = arguments.target.value_or(OptimizeTarget::kPortable);
   how.feeds = arguments.feeds.feeds();
-  how.preprocessing = std::move(fed);
   Model& model = until_exit(Model::load(arguments.model));
   file.require_other(model.data_files());
   const ConvertReport report = convert(model, how, output.output());
@@ -86,6 +91,7 @@ Action define_convert(Options& options) {
   options.text(
       "--held-out", [arguments](const std::string& path) { arguments->convert.held_out = path; }, "PATH",
       "samples that measure the result, and that nothing is chosen by");
+  add_prompts(options, arguments->prompts, "calibrate with");
   add_int8(options, arguments->convert.precision.int8);
   BlockOptions& blocks = arguments->convert.precision.blocks;
   add_blocks(options, blocks, true, "search; with --data gptq below 8 bits");
@@ -112,8 +118,9 @@ Action define_convert(Options& options) {
     BlockOptions& chosen = convert.precision.blocks;
     if (!options.given("--form")) chosen.form = default_form(arguments->target);
     if (arguments->plan.empty() && !options.given("--method"))
-      chosen.method = default_method(convert.precision.to, !convert.data.empty(), chosen.real_zeros);
-    return convert_model(*arguments, given_preprocessing(options));
+      chosen.method =
+          default_method(convert.precision.to, !convert.data.empty() || arguments->prompts.any(), chosen.real_zeros);
+    return convert_model(*arguments, options);
   };
 }
 

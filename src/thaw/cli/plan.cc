@@ -5,6 +5,7 @@
 #include "thaw/cli/output.h"
 #include "thaw/cli/shared_options.h"
 #include "thaw/cli/verb.h"
+#include "thaw/core/error.h"
 #include "thaw/sensitivity.h"
 
 namespace thaw::cli {
@@ -16,6 +17,7 @@ struct PlanArguments {
   std::string report, output, model, data;
   PlanOptions within;
   PlanFormat file_format = PlanFormat::kThaw;
+  PromptArguments prompts;
   bool dry_run = false, no_check = false;
   Format format = Format::kText;
 };
@@ -26,12 +28,26 @@ std::string plan_file(const PlanArguments& arguments) {
   return arguments.output.empty() ? default_path(arguments.report, kPlanName) : arguments.output;
 }
 
-int make_plan(const PlanArguments& arguments, std::vector<std::string> fed) {
+// What a report's samples are not may be no samples of its plan either.
+void require_kind(const SensitivityReport& report, const PlanArguments& arguments) {
+  const bool is_folder = !report.parts.empty();
+  if (is_folder ? arguments.data.empty() : !arguments.prompts.any()) return;
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = is_folder ? "samples are given for the inputs of one model" : "prompts are given for one model",
+               .where = is_folder ? "--data" : "--prompt",
+               .expected = is_folder ? "--prompt or --tokens: the report is of a folder of models"
+                                     : "--data: the report is of one model"});
+}
+
+int make_plan(const PlanArguments& arguments, const Options& options) {
   const SensitivityReport report = read_report(arguments.report);
+  require_kind(report, arguments);
+  const bool is_folder = !report.parts.empty();
   const BestPlanOptions how{.within = arguments.within,
                             .model = arguments.model,
                             .data = arguments.data,
-                            .preprocessing = std::move(fed),
+                            .preprocessing = is_folder ? std::vector<std::string>() : given_preprocessing(options),
+                            .prompts = is_folder ? arguments.prompts.prompt_options(options) : PromptOptions{},
                             .check = !arguments.no_check,
                             .format = arguments.file_format,
                             .report = !arguments.dry_run && std::filesystem::is_directory(arguments.report)
@@ -68,8 +84,9 @@ Action define_plan(Options& options) {
   add_dry_run(options, arguments->dry_run);
   options.heading("Check");
   options.flag("--no-check", arguments->no_check, "do not measure the plan");
-  options.value("--model", arguments->model, "FILE", "the model (where the report says)");
+  options.value("--model", arguments->model, "FILE", "the model, or the folder of models (where the report says)");
   options.value("--data", arguments->data, "PATH", "samples to measure the plan on (the report's)");
+  add_prompts(options, arguments->prompts);
   add_preprocessing(options);
   add_format(options, arguments->format);
   add_limits(options);
@@ -79,7 +96,7 @@ Action define_plan(Options& options) {
       "thaw plan report/ --max-bytes 400MB -o plan.json\n"
       "thaw plan report/ --target-sqnr 30 -o plan.json --data held_out/\n"
       "thaw plan report/ --max-bytes 400MB --file-format ort -o for_ort.json");
-  return [arguments, &options] { return make_plan(*arguments, given_preprocessing(options)); };
+  return [arguments, &options] { return make_plan(*arguments, options); };
 }
 
 }  // namespace thaw::cli

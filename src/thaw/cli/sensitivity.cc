@@ -16,6 +16,7 @@
 #include "thaw/core/error.h"
 #include "thaw/core/suggest.h"
 #include "thaw/core/type_word.h"
+#include "thaw/defaults.h"
 #include "thaw/report/printable.h"
 
 namespace thaw::cli {
@@ -28,6 +29,7 @@ struct SensitivityArguments {
   std::vector<std::string> reports, to{"int8-blocks"};
   bool only_in = false, no_optimize = false, dry_run = false;
   PrecisionOptions precision;
+  PromptArguments prompts;
   SensitivityOptions how;
   Format format = Format::kText;
 };
@@ -83,7 +85,26 @@ std::string folder_of_report(const SensitivityArguments& arguments) {
   return (model.parent_path() / fmt::format("{}.{}", model.stem().string(), kSensitivityName)).string();
 }
 
-int measure_model(const SensitivityArguments& arguments, std::vector<std::string> fed) {
+bool is_folder(const SensitivityArguments& arguments) {
+  std::error_code failed;
+  return std::filesystem::is_directory(arguments.model, failed);
+}
+
+SensitivityReport measured(const SensitivityArguments& arguments, SensitivityOptions how, const std::string& output,
+                           const Options& options) {
+  if (is_folder(arguments)) {
+    how.prompts = arguments.prompts.prompt_options(options);
+    return sensitivity(std::filesystem::path(arguments.model), how, output);
+  }
+  if (arguments.prompts.any())
+    throw Error(ErrorCode::kInvalidArgument, {.what = "prompts are for the folder of a built checkpoint",
+                                              .where = arguments.model,
+                                              .expected = "a folder that `thaw build --kv-cache` wrote"});
+  how.preprocessing = given_preprocessing(options);
+  return sensitivity(until_exit(Model::load(arguments.model)), how, output);
+}
+
+int measure_model(const SensitivityArguments& arguments, const Options& options) {
   if (!arguments.reports.empty())
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = fmt::format("unexpected argument '{}'", arguments.reports.front()),
@@ -92,15 +113,14 @@ int measure_model(const SensitivityArguments& arguments, std::vector<std::string
   SensitivityOptions how = arguments.how;
   how.precisions = precisions_of(arguments);
   how.data = arguments.data;
-  how.preprocessing = std::move(fed);
   how.one_out = !arguments.only_in;
   how.optimize = !arguments.no_optimize;
   read_shard(arguments.shard, how);
   const std::string output = folder_of_report(arguments);
-  const Model& model = until_exit(Model::load(arguments.model));
   ProgressLine line("measuring");
   how.progress = [&](uint64_t done, uint64_t total) { line.show(done, total); };
-  const SensitivityReport report = sensitivity(model, how, output);
+  if (!options.given("--metric")) how.metric = default_metric(is_folder(arguments));
+  const SensitivityReport report = measured(arguments, how, output, options);
   line.clear();
   return finish(report, arguments, output);
 }
@@ -125,7 +145,7 @@ void add_how(Options& options, SensitivityArguments& arguments) {
                                {"cosine", ErrorMetric::kCosine},
                                {"kl", ErrorMetric::kKl},
                                {"sqnr", ErrorMetric::kSqnr}},
-                              "the metric to rank nodes by; all four are reported (mse)");
+                              "the metric to rank nodes by; all four are reported (mse; of a folder kl)");
   options.choice<SensitivityMode>("--mode", arguments.how.mode,
                                   {{"exact", SensitivityMode::kExact}, {"fast", SensitivityMode::kFast}},
                                   "measure every node, or predict and measure only the worst (exact)");
@@ -150,9 +170,12 @@ void add_how(Options& options, SensitivityArguments& arguments) {
 Action define_sensitivity(Options& options) {
   auto arguments = std::make_shared<SensitivityArguments>();
   options.use("Use it before a mixed-precision model: it ranks nodes by the error that each costs.");
-  add_model(options, arguments->model, "MODEL", "the ONNX file; or the word merge, before folders of reports");
+  add_model(
+      options, arguments->model, "MODEL",
+      "the ONNX file, or a folder that `thaw build --kv-cache` wrote; or the word merge, before folders of reports");
   options.arguments("REPORT", arguments->reports, "FOLDER", "of merge: the folders that the shards wrote", false);
   add_what(options, *arguments);
+  add_prompts(options, arguments->prompts);
   add_how(options, *arguments);
   add_int8(options, arguments->precision.int8);
   add_blocks(options, arguments->precision.blocks, true);
@@ -167,9 +190,10 @@ Action define_sensitivity(Options& options) {
   options.examples(
       "thaw sensitivity model.onnx --data samples/ --to int8,int4 -o report/\n"
       "thaw sensitivity model.onnx --data samples/ --to int4 --mode fast -o report/\n"
+      "thaw sensitivity onnx/ --to int4,int8-blocks --image photos/ --prompt 'What is this?' -o report/\n"
       "thaw sensitivity merge shard1/ shard2/ shard3/ shard4/ -o report/");
   return [arguments, &options] {
-    if (arguments->model != kMerge) return measure_model(*arguments, given_preprocessing(options));
+    if (arguments->model != kMerge) return measure_model(*arguments, options);
     if (arguments->output.empty() && !arguments->dry_run)
       throw Error(ErrorCode::kInvalidArgument,
                   {"no folder for the merged report is given", "thaw sensitivity merge", "-o FOLDER", "name it"});

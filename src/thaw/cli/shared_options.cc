@@ -218,6 +218,49 @@ void feed_media(const MediaArguments& media, const Options& options, const std::
                                             .next = "`thaw inspect` lists its inputs; see --for and --image-input"});
 }
 
+PromptOptions PromptArguments::prompt_options(const Options& options) const {
+  if (!images.empty() && !recordings.empty())
+    throw Error(ErrorCode::kInvalidArgument, {.what = "images and recordings are given together",
+                                              .where = "--image, --audio",
+                                              .expected = "one of them: a folder has one tower"});
+  for (const std::string& word : given_preprocessing(options))
+    if (!word.starts_with("--for="))
+      throw Error(ErrorCode::kInvalidArgument, {.what = "a folder's own settings say how its images are preprocessed",
+                                                .where = word.substr(0, word.find('=')),
+                                                .expected = "--for alone, or one ONNX file in place of the folder",
+                                                .next = "leave it out"});
+  PromptOptions made{.prompts = prompts, .answer_tokens = answer_tokens};
+  if (const std::vector<std::string> given = options.words("--for"); !given.empty()) made.checkpoint = given.back();
+  for (const std::string& one : tokens) made.tokens.push_back(verbs::parse_tokens(one));
+  for (const std::vector<std::string>* given : {&images, &recordings})
+    for (const std::string& path : *given) {
+      std::error_code failed;
+      if (!std::filesystem::is_directory(path, failed)) {
+        made.files.emplace_back(path);
+        continue;
+      }
+      std::vector<std::filesystem::path> inside;
+      for (const auto& entry : std::filesystem::directory_iterator(path))
+        if (entry.is_regular_file()) inside.push_back(entry.path());
+      std::ranges::sort(inside);
+      made.files.insert(made.files.end(), inside.begin(), inside.end());
+    }
+  return made;
+}
+
+void add_prompts(Options& options, PromptArguments& prompts, const std::string& what) {
+  options.heading("Prompts of a built folder");
+  options.texts("--prompt", prompts.prompts, "WORDS", "what a user says, for the chat template; once for each sample");
+  options.texts("--tokens", prompts.tokens, "1,22,333",
+                "instead: the whole prompt as token ids, a placeholder for its file");
+  options.list("--image", prompts.images, "FILE", "the image of each prompt, or a folder of them; one goes with all");
+  options.list("--audio", prompts.recordings, "FILE",
+               "the recording of each prompt, or a folder of them; one goes with all");
+  options.value("--max-new-tokens", prompts.answer_tokens, "N",
+                fmt::format("{} at most this many tokens of each answer ({})", what, prompts.answer_tokens),
+                Bounds{1, 1e9});
+}
+
 void add_preprocessing(Options& options) {
   options.heading("Image preprocessing");
   // What they mean is asked for when all are given; here a wrong value is found.

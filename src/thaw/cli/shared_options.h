@@ -15,6 +15,7 @@
 #include "thaw/fix.h"
 #include "thaw/inputs.h"
 #include "thaw/model.h"
+#include "thaw/prompts.h"
 #include "thaw/run.h"
 
 namespace thaw::cli {
@@ -99,6 +100,19 @@ void add_whole_images(Options& options, MediaArguments& media);
 // What `thaw inputs` makes of them for this model becomes what it is fed: the arrays that it has inputs for. Throws thaw::Error where it
 // has none of them, and for preprocessing of nothing.
 void feed_media(const MediaArguments& media, const Options& options, const std::string& model, FeedOptions& feeds);
+
+// Prompts that the models of a folder are measured on.
+struct PromptArguments {
+  std::vector<std::string> images, recordings, prompts, tokens;
+  int64_t answer_tokens = PromptOptions{}.answer_tokens;
+
+  bool any() const { return !images.empty() || !recordings.empty() || !prompts.empty() || !tokens.empty(); }
+  // With the checkpoint of --for. A folder of images or recordings stands for its files, in the order of their names. Throws
+  // thaw::Error for other preprocessing, which a folder's own settings say, and for images with recordings.
+  PromptOptions prompt_options(const Options& options) const;
+};
+// `what`: what is done at the tokens of an answer, for the help.
+void add_prompts(Options& options, PromptArguments& prompts, const std::string& what = "compare");
 
 // How images and recordings become what a model is fed: --for, --resize, --mean, …
 void add_preprocessing(Options& options);

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <optional>
-#include <string>
 
+#include "thaw/generate/decoder_inputs.h"
 #include "thaw/generate/rope_positions.h"
 #include "thaw/run/session.h"
 
@@ -19,20 +18,16 @@ class Decoder {
   // Goes on with these tokens, each array [1, seq, …] by the name of an input, at these positions; the token of the largest
   // logit behind the last of them. The cache stays where the model runs.
   int64_t next(const Arrays& tokens, const RopePositions& positions);
+  // What comes next is the begin of another text.
+  void forget();
 
-  // How many tokens there are, where the model says it.
-  std::optional<int64_t> vocabulary() const { return vocabulary_; }
+  std::optional<int64_t> vocabulary() const { return inputs_.vocabulary(); }
 
  private:
-  Arrays feeds_of(const Arrays& tokens, const RopePositions& positions, int64_t begin, int64_t end) const;
-
   std::filesystem::path path_;
   bool splits_prompts_;
-  int64_t position_axes_ = 0;                   // 1 or 3; 0: the model takes none
-  Arrays empty_;                                // caches of no tokens
-  std::map<std::string, std::string> past_of_;  // the input that each output of the cache feeds next
-  run::HeldArrays cache_;                       // by input
-  std::optional<int64_t> vocabulary_;
+  DecoderInputs inputs_;
+  run::HeldArrays cache_;  // by input
   run::Session session_;
   int64_t past_ = 0;
 };

@@ -166,32 +166,29 @@ class EntryWriter {
   OrderedJson usual_ = OrderedJson::object();
 };
 
-}  // namespace
-
-void read_plan(const std::filesystem::path& path, ConvertOptions& options) {
-  const Json plan = read_json(path, kKind);
+void read_one(const Json& plan, const std::string& path, ConvertOptions& options) {
+  if (!plan.is_object()) refuse("this is no plan", path, kKind.expected);
   for (const auto& [key, value] : plan.items())
     if (key != "default" && key != "nodes" && key != "projections")
-      refuse(fmt::format("there is no key '{}'", key), path.string(), "\"default\", \"nodes\" and \"projections\"");
+      refuse(fmt::format("there is no key '{}'", key), path, "\"default\", \"nodes\" and \"projections\"");
   if (const auto at = plan.find("projections"); at != plan.end()) {
     if (*at != "together" && *at != "apart")
-      refuse(fmt::format("'projections' is {}", short_text(*at)), path.string(), "\"together\" or \"apart\"");
+      refuse(fmt::format("'projections' is {}", short_text(*at)), path, "\"together\" or \"apart\"");
     options.join_projections = *at == "together";
   }
   if (const auto at = plan.find("default"); at != plan.end()) {
     const Json object = at->is_string() ? Json{{"to", *at}} : *at;
-    if (!object.is_object())
-      refuse("the default is no precision", path.string(), "a text such as \"int4\", or an object");
-    Entry entry(object, path.string() + ", default");
+    if (!object.is_object()) refuse("the default is no precision", path, "a text such as \"int4\", or an object");
+    Entry entry(object, path + ", default");
     visit(entry, options.precision);
     entry.require_known();
   }
   const auto nodes = plan.find("nodes");
   if (nodes == plan.end()) return;
-  if (!nodes->is_array()) refuse("the nodes are no list", path.string(), "a list of objects");
+  if (!nodes->is_array()) refuse("the nodes are no list", path, "a list of objects");
   for (size_t i = 0; i < nodes->size(); ++i) {
     const Json& object = (*nodes)[i];
-    const std::string where = fmt::format("{}, nodes[{}]", path.string(), i);
+    const std::string where = fmt::format("{}, nodes[{}]", path, i);
     if (!object.is_object()) refuse("the entry is no object", where, R"({"name": …, "to": …})");
     PlannedNode node{.name = {}, .precision = options.precision};
     Entry entry(object, where);
@@ -204,16 +201,7 @@ void read_plan(const std::filesystem::path& path, ConvertOptions& options) {
   }
 }
 
-PrecisionOptions parse_precision(const Json& object, const std::string& where) {
-  if (!object.is_object()) refuse("this is no precision", where, R"({"to": …})");
-  PrecisionOptions precision;
-  Entry entry(object, where);
-  visit(entry, precision);
-  entry.require_known();
-  return precision;
-}
-
-std::string plan_text(const ConvertOptions& options) {
+OrderedJson plan_object(const ConvertOptions& options) {
   const auto written = [](const PrecisionOptions& precision, OrderedJson object) {
     EntryWriter writer(object, PrecisionOptions{});
     visit(writer, precision);
@@ -224,7 +212,48 @@ std::string plan_text(const ConvertOptions& options) {
                    {"nodes", OrderedJson::array()}};
   for (const PlannedNode& node : options.plan)
     plan["nodes"].push_back(written(node.precision, OrderedJson{{"name", node.name}}));
+  return plan;
+}
+
+std::string text_of(const OrderedJson& plan) {
   return with_json_escapes(plan.dump(1, ' ', false, OrderedJson::error_handler_t::replace)) + "\n";
+}
+
+}  // namespace
+
+void read_plan(const std::filesystem::path& path, ConvertOptions& options, const std::filesystem::path& model) {
+  const Json file = read_json(path, kKind);
+  const auto parts = file.find("parts");
+  if (parts == file.end()) return read_one(file, path.string(), options);
+  if (!parts->is_object() || file.size() > 1)
+    refuse("its parts are no plans", path.string(),
+           R"({"parts": {"text": {"nodes": […]}, …}} and nothing beside them)");
+  std::string names;
+  for (const auto& [name, plan] : parts->items()) names += (names.empty() ? "" : ", ") + name + ".onnx";
+  const auto part = parts->find(model.stem().string());
+  if (part == parts->end())
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("the plan has no part for {}", printable(model.filename().string())),
+                 .where = path.string(),
+                 .expected = fmt::format("one of {}: the models that were measured together", printable(names))});
+  read_one(*part, fmt::format("{}, {}", path.string(), part.key()), options);
+}
+
+PrecisionOptions parse_precision(const Json& object, const std::string& where) {
+  if (!object.is_object()) refuse("this is no precision", where, R"({"to": …})");
+  PrecisionOptions precision;
+  Entry entry(object, where);
+  visit(entry, precision);
+  entry.require_known();
+  return precision;
+}
+
+std::string plan_text(const ConvertOptions& options) { return text_of(plan_object(options)); }
+
+std::string plan_text(const std::map<std::string, ConvertOptions>& parts) {
+  OrderedJson plans = OrderedJson::object();
+  for (const auto& [name, options] : parts) plans[name] = plan_object(options);
+  return text_of({{"parts", std::move(plans)}});
 }
 
 }  // namespace thaw::quantizing

@@ -25,17 +25,24 @@ std::vector<PrecisionOptions> int8_first(std::vector<PrecisionOptions> precision
 
 }  // namespace
 
-Conversions::Conversions(const ir::Model& model, const SensitivityOptions& options, const quantizing::Samples& samples)
-    : options_(options), samples_(samples), base_(ir::clone(model)) {
-  bool optimize = options.optimize;
-  for (const PrecisionOptions& precision : int8_first(options.precisions)) {
-    ir::begin_own_run(*base_);
+std::unique_ptr<ir::Model> made_ready(const ir::Model& model, const std::vector<PrecisionOptions>& precisions,
+                                      OptimizeTarget target, bool optimize, const quantizing::Samples& samples) {
+  std::unique_ptr<ir::Model> ready = ir::clone(model);
+  for (const PrecisionOptions& precision : int8_first(precisions)) {
+    ir::begin_own_run(*ready);
     ConvertReport report;
-    quantizing::convert(
-        *base_, {.precision = precision, .keep = {"*"}, .optimize = optimize, .target = options.target, .check = false},
-        &samples_, report);
+    quantizing::convert(*ready,
+                        {.precision = precision, .keep = {"*"}, .optimize = optimize, .target = target, .check = false},
+                        &samples, report);
     optimize = false;
   }
+  return ready;
+}
+
+Conversions::Conversions(const ir::Model& model, const SensitivityOptions& options, const quantizing::Samples& samples)
+    : options_(options),
+      samples_(samples),
+      base_(made_ready(model, options.precisions, options.target, options.optimize, samples)) {
   for (size_t p = 0; p < options.precisions.size(); ++p)
     if (const NumberFormat to = options.precisions[p].to; quantizing::is_half(to) && !missing_.contains(to))
       missing_.emplace(to, quantizing::have_other_providers()

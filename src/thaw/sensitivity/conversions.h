@@ -13,6 +13,10 @@
 
 namespace thaw::measuring {
 
+// A copy that all of the precisions are converted from: optimized where asked for, in the opset that they need, with no node converted.
+std::unique_ptr<ir::Model> made_ready(const ir::Model& model, const std::vector<PrecisionOptions>& precisions,
+                                      OptimizeTarget target, bool optimize, const quantizing::Samples& samples);
+
 struct Converted {
   std::unique_ptr<ir::Model> model;
   int64_t bytes = 0;  // by which constants shrank
@@ -21,7 +25,7 @@ struct Converted {
 
 class Conversions {
  public:
-  // Optimizes the model, and gives it the opset that the precisions need; nothing is converted yet.
+  // Of the model made ready; nothing is converted yet.
   Conversions(const ir::Model& model, const SensitivityOptions& options, const quantizing::Samples& samples);
 
   const ir::Model& base() const { return *base_; }

@@ -104,7 +104,8 @@ std::unique_ptr<Baseline> cut_converted(const ir::Model& converted, size_t secti
 
 class Run {
  public:
-  Run(const ir::Model& model, const SensitivityOptions& options, const quantizing::OpenSamples& open)
+  Run(const ir::Model& model, const SensitivityOptions& options, const quantizing::OpenSamples& open,
+      const std::vector<std::string>& parts)
       : options_(options),
         samples_(open_samples(options, open, model)),
         conversions_(model, options, samples_),
@@ -127,7 +128,9 @@ class Run {
     for (size_t p = 0; p < options.precisions.size(); ++p)
       report_.computed_in_float32.push_back(conversions_.imitated(p));
     report_.weight_bytes = optimizing::weigh(*conversions_.base().graph).bytes;
-    report_.units = group_units(conversions_.base(), conversions_.candidates(), options.group);
+    report_.units = group_units(conversions_.base(), conversions_.candidates(), options.group, parts);
+    report_.parts = parts;
+    report_.prompts = options.prompts;
   }
 
   SensitivityReport go() {
@@ -310,10 +313,10 @@ class Run {
 }  // namespace
 
 SensitivityReport measure(const ir::Model& model, const SensitivityOptions& options,
-                          const quantizing::OpenSamples& open) {
+                          const quantizing::OpenSamples& open, const std::vector<std::string>& parts) {
   require_options(options);
   ops::require_arity(model);
-  return Run(model, options, open).go();
+  return Run(model, options, open, parts).go();
 }
 
 }  // namespace thaw::measuring

@@ -11,8 +11,11 @@ namespace thaw::measuring {
 
 MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& report, const MixedPlan& plan,
                           const std::filesystem::path& data, const quantizing::OpenSamples& open) {
-  const SensitivityOptions options{
-      .precisions = report.precisions, .data = report.data, .target = report.target, .optimize = report.optimize};
+  const SensitivityOptions options{.precisions = report.precisions,
+                                   .data = report.data,
+                                   .prompts = report.prompts,
+                                   .target = report.target,
+                                   .optimize = report.optimize};
   require_measured(model, report);
   const quantizing::Samples samples = open_samples(options, open, model);
   const Conversions conversions(model, options, samples);

@@ -15,10 +15,11 @@ bool changes_values(const PrecisionOptions& precision) {
 
 quantizing::Samples open_samples(const SensitivityOptions& options, const quantizing::OpenSamples& open,
                                  const ir::Model& model) {
-  if (options.data.empty())
-    throw Error(ErrorCode::kInvalidArgument, {.what = "there are no samples to measure on",
-                                              .where = "sensitivity",
-                                              .expected = "--data, an .npz file of inputs or a folder of them"});
+  if (options.data.empty() && !options.prompts.any())
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = "there are no samples to measure on",
+                 .where = "sensitivity",
+                 .expected = "--data, an .npz file of inputs or a folder of them; of a folder of models --prompt"});
   quantizing::Samples samples = open ? open(options.data) : quantizing::Samples(options.data, model);
   if (std::ranges::none_of(options.precisions, changes_values)) samples.remember();
   return samples;

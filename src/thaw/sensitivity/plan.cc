@@ -14,6 +14,7 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/saturated.h"
+#include "thaw/rewrite/join_models.h"
 #include "thaw/run/providers.h"
 #include "thaw/sensitivity/figures.h"
 
@@ -188,6 +189,23 @@ ConvertOptions convert_options(const SensitivityReport& report, const MixedPlan&
                               .precision = plan.precisions[unit] ? report.precisions[*plan.precisions[unit]]
                                                                  : PrecisionOptions{.to = NumberFormat::kKeep}});
   return options;
+}
+
+std::map<std::string, ConvertOptions> convert_options_of_parts(const SensitivityReport& report, const MixedPlan& plan) {
+  const ConvertOptions whole = convert_options(report, plan);
+  std::map<std::string, ConvertOptions> parts;
+  for (const std::string& part : report.parts) {
+    ConvertOptions& options = parts[part];
+    options.join_projections = whole.join_projections;
+    const std::string prefix = rewrite::name_in_joined(part, "");
+    // A part without a unit has nothing to convert, which would be an error for it alone.
+    if (std::ranges::any_of(report.units, [&](const SensitivityUnit& unit) { return unit.name.starts_with(prefix); }))
+      options.precision = whole.precision;
+    for (const PlannedNode& node : whole.plan)
+      if (node.name.starts_with(prefix))
+        options.plan.push_back({.name = node.name.substr(prefix.size()), .precision = node.precision});
+  }
+  return parts;
 }
 
 std::vector<MixedPlan> frontier(const SensitivityReport& report, size_t points) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,10 @@ std::vector<MixedPlan> plans_within(const SensitivityReport& report, const PlanO
 // Of all weights, where so many are saved. None at least: what nodes save alone may be more than there is.
 uint64_t bytes_after(const SensitivityReport& report, int64_t saved);
 
-// As what `convert` is asked for.
+// As what `convert` is asked for; of a folder's models joined.
 ConvertOptions convert_options(const SensitivityReport& report, const MixedPlan& plan);
+// The same for each of a folder's models, by name.
+std::map<std::string, ConvertOptions> convert_options_of_parts(const SensitivityReport& report, const MixedPlan& plan);
 
 // The best plans from nothing converted to all: for drawing error against bytes.
 std::vector<MixedPlan> frontier(const SensitivityReport& report, size_t points);

@@ -199,6 +199,27 @@ Runtime read_runtime(const Reader& of) {
   return runtime;
 }
 
+OrderedJson prompts_json(const PromptOptions& prompts) {
+  OrderedJson json{{"checkpoint", prompts.checkpoint.string()},
+                   {"files", OrderedJson::array()},
+                   {"prompts", prompts.prompts},
+                   {"tokens", prompts.tokens},
+                   {"answer_tokens", prompts.answer_tokens}};
+  for (const std::filesystem::path& file : prompts.files) json["files"].push_back(file.string());
+  return json;
+}
+
+PromptOptions read_prompts(const Reader& of) {
+  PromptOptions prompts{.checkpoint = of.at("checkpoint").text(), .files = {}, .prompts = of.at("prompts").texts()};
+  for (const std::string& file : of.at("files").texts()) prompts.files.emplace_back(file);
+  for (const Reader& tokens : of.at("tokens").list()) {
+    prompts.tokens.emplace_back();
+    for (const Reader& token : tokens.list()) prompts.tokens.back().push_back(token.integer());
+  }
+  prompts.answer_tokens = of.at("answer_tokens").integer();
+  return prompts;
+}
+
 OrderedJson precision_json(const PrecisionOptions& precision) {
   return OrderedJson::parse(quantizing::plan_text({.precision = precision})).at("default");
 }
@@ -226,6 +247,7 @@ std::string report_json(const SensitivityReport& report) {
                    {"model", report.model},
                    {"data", report.data},
                    {"preprocessing", report.preprocessing},
+                   {"parts", report.parts},
                    {"run_key", report.run_key},
                    {"model_key", report.model_key},
                    {"excluded_nodes", report.excluded_nodes},
@@ -244,6 +266,7 @@ std::string report_json(const SensitivityReport& report) {
                    {"precisions", OrderedJson::array()},
                    {"uniform", OrderedJson::array()},
                    {"units", OrderedJson::array()}};
+  if (!report.parts.empty()) json["prompts"] = prompts_json(report.prompts);
   if (!report.runtime.version.empty()) json["runtime"] = runtime_json(report.runtime);
   for (const PrecisionOptions& precision : report.precisions) json["precisions"].push_back(precision_json(precision));
   for (size_t p = 0; p < report.uniform_errors.size(); ++p)
@@ -308,6 +331,8 @@ SensitivityReport parse_report(std::string_view text, const std::string& where) 
   report.model = whole.at("model").text();
   report.data = whole.at("data").text();
   report.preprocessing = whole.texts_at("preprocessing");
+  report.parts = whole.texts_at("parts");
+  if (!report.parts.empty()) report.prompts = read_prompts(whole.at("prompts"));
   report.run_key = whole.at("run_key").text();
   report.model_key = whole.text_at("model_key");
   report.excluded_nodes = whole.texts_at("excluded_nodes");

@@ -9,6 +9,7 @@
 #include "thaw/core/disjoint_sets.h"
 #include "thaw/quant/attention_projections.h"
 #include "thaw/quant/candidates.h"
+#include "thaw/rewrite/join_models.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::measuring {
@@ -31,6 +32,15 @@ NameParts parts_of_node(const ir::Node& node) {
   if (!parts.layer.empty()) return parts;
   for (const ir::Value* weight : quantizing::weights_of(node))
     if (NameParts of_weight = parts_of_name(weight->name(), node.op_type()); !of_weight.layer.empty()) return of_weight;
+  return parts;
+}
+
+// Two of the models may have a layer of one name.
+NameParts parts_of_joined(const ir::Node& node, const std::vector<std::string>& models) {
+  NameParts parts = parts_of_node(node);
+  if (parts.layer.empty()) return parts;
+  for (const std::string& model : models)
+    if (rewrite::name_of(node).starts_with(rewrite::name_in_joined(model, ""))) parts.layer = model + "." + parts.layer;
   return parts;
 }
 
@@ -63,7 +73,7 @@ NameParts parts_of_name(const std::string& name, const std::string& op) {
 }
 
 std::vector<SensitivityUnit> group_units(const ir::Model& model, const std::vector<std::string>& names,
-                                         SensitivityGroup group) {
+                                         SensitivityGroup group, const std::vector<std::string>& parts) {
   std::vector<const ir::Node*> all;
   add_nodes(*model.graph, all);
   const std::unordered_set<std::string> wanted(names.begin(), names.end());
@@ -80,8 +90,8 @@ std::vector<SensitivityUnit> group_units(const ir::Model& model, const std::vect
     for (const ir::Value* weight : quantizing::weights_of(*nodes[i]))
       sets.join(i, by_weight.try_emplace(weight, i).first->second);
     if (group != SensitivityGroup::kLayer) continue;
-    if (const NameParts parts = parts_of_node(*nodes[i]); !parts.layer.empty())
-      sets.join(i, by_layer.try_emplace(parts.layer, i).first->second);
+    if (const NameParts named = parts_of_joined(*nodes[i], parts); !named.layer.empty())
+      sets.join(i, by_layer.try_emplace(named.layer, i).first->second);
   }
   if (group != SensitivityGroup::kNode)
     for (const std::vector<const ir::Node*>& projections : quantizing::attention_projections(model))
@@ -95,12 +105,12 @@ std::vector<SensitivityUnit> group_units(const ir::Model& model, const std::vect
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto [at, is_new] = unit_of.try_emplace(sets.first_of(i), units.size());
     if (is_new) {
-      const NameParts parts = parts_of_node(*nodes[i]);
+      const NameParts named = parts_of_joined(*nodes[i], parts);
       units.push_back({.name = rewrite::name_of(*nodes[i]),
                        .nodes = {},
                        .op = nodes[i]->op_type(),
-                       .layer = parts.layer,
-                       .kind = group == SensitivityGroup::kLayer && !parts.layer.empty() ? "layer" : parts.kind});
+                       .layer = named.layer,
+                       .kind = group == SensitivityGroup::kLayer && !named.layer.empty() ? "layer" : named.kind});
     }
     SensitivityUnit& unit = units[at->second];
     const std::string name = rewrite::name_of(*nodes[i]);

@@ -13,6 +13,8 @@
 #include "thaw/core/error.h"
 #include "thaw/core/read_files.h"
 #include "thaw/defaults.h"
+#include "thaw/generate/built_folder.h"
+#include "thaw/generate/prompt_samples.h"
 #include "thaw/prove/stated_proof.h"
 #include "thaw/quant/half/widened.h"
 #include "thaw/quant/plan_file.h"
@@ -86,6 +88,10 @@ bool leaves_float16(const ir::Model& original, const quantizing::Samples& drawn)
 Conversion convert_checked(const ir::Model& original, const ConvertOptions& options, const FeedOptions& feeds) {
   GivenSamples given;
   if (!options.data.empty()) given.data.emplace(verbs::open_samples(options.data, options.preprocessing, original));
+  if (options.prompts.any())
+    given.data.emplace(std::make_shared<generating::PartSamples>(
+        generating::open_built(original.path.parent_path(), options.prompts.checkpoint), options.prompts,
+        original.path.stem().string()));
   if (!options.held_out.empty())
     given.held_out.emplace(verbs::open_samples(options.held_out, options.preprocessing, original));
   Conversion first = convert_once(original, options, feeds, given, nullptr);
@@ -99,13 +105,18 @@ Conversion convert_checked(const ir::Model& original, const ConvertOptions& opti
 
 }  // namespace
 
-void read_plan(const std::filesystem::path& path, ConvertOptions& options) { quantizing::read_plan(path, options); }
+void read_plan(const std::filesystem::path& path, ConvertOptions& options, const std::filesystem::path& model) {
+  quantizing::read_plan(path, options, model);
+}
 
 // What samples show of inputs is worth most where codes are few (docs/internals/how-convert-works.md has the figures).
 BlockMethod default_method(NumberFormat to, bool has_samples, bool real_zeros) {
   const bool has_few = to == NumberFormat::kInt4 || to == NumberFormat::kInt3 || to == NumberFormat::kInt2;
   return has_few && has_samples && !real_zeros ? BlockMethod::kGptq : BlockMethod::kSearch;
 }
+
+// Logits are read as probabilities.
+ErrorMetric default_metric(bool is_folder) { return is_folder ? ErrorMetric::kKl : ErrorMetric::kMse; }
 
 // What was said to be portable has no operators but ONNX's.
 BlockForm default_form(std::optional<OptimizeTarget> target) {
@@ -117,6 +128,10 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
     throw Error(ErrorCode::kInvalidArgument, {.what = "no folder of images or recordings is given",
                                               .where = "--for, --resize",
                                               .expected = "--data with their folder, or --held-out"});
+  if (options.prompts.any() && !options.data.empty())
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        {.what = "samples and prompts are given together", .where = "--data, --prompt", .expected = "one of them"});
   const ReadFiles reading;
   const CallClock clock;
   const ir::Model& original = ModelAccess::begin(model);

@@ -1,6 +1,7 @@
 #include "thaw/sensitivity.h"
 
 #include <filesystem>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@
 #include "thaw/run/providers.h"
 #include "thaw/sensitivity/best_plan.h"
 #include "thaw/sensitivity/figures.h"
+#include "thaw/sensitivity/folder.h"
 #include "thaw/sensitivity/measure.h"
 #include "thaw/sensitivity/plan.h"
 #include "thaw/sensitivity/plan_formats.h"
@@ -68,9 +70,49 @@ std::string over_limit(const SensitivityReport& report, const PlanOptions& withi
   return {};
 }
 
+// Other tools quantize one model at a time.
+void require_one_model(const SensitivityReport& report) {
+  if (report.parts.empty()) return;
+  throw Error(ErrorCode::kUnsupported,
+              {.what = "the plan is for the models of a folder, and other tools quantize one model at a time",
+               .where = "--file-format",
+               .expected = "thaw, or the report of one of the models",
+               .next = "leave it out, and convert each model with `thaw convert --plan`"});
+}
+
+// What a report is of, to be measured again: a model, or the models of a folder as one.
+struct Measured {
+  std::unique_ptr<ir::Model> model;
+  SensitivityReport report;  // as measuring::measure made it
+  quantizing::OpenSamples open;
+};
+
+Measured open_measured(const SensitivityReport& report, const BestPlanOptions& options) {
+  const std::filesystem::path path = options.model.empty() ? std::filesystem::path(report.model) : options.model;
+  Measured measured{nullptr, report, {}};
+  if (report.parts.empty()) {
+    measured.model = ir::load(path);
+    measured.open = opened_as(options.preprocessing, report.preprocessing, *measured.model);
+    return measured;
+  }
+  const measuring::FolderOptions how{report.precisions, report.target, report.optimize};
+  measured.model = measuring::open_folder(path, report.prompts, how).model;
+  measured.report.optimize = false;  // each part was by itself
+  // Samples of the report are asked for by its own path, which names none.
+  measured.open = [path, own = report.prompts, other = options.prompts](const std::filesystem::path& data) {
+    PromptOptions prompts = data.empty() || !other.any() ? own : other;
+    if (prompts.checkpoint.empty()) prompts.checkpoint = own.checkpoint;
+    return measuring::open_prompts(path, prompts);
+  };
+  return measured;
+}
+
 // As --file-format says. The nodes of other tools' files are looked up in the model, also where it is not run.
-measuring::PlanFile file_of(const SensitivityReport& report, const MixedPlan& plan, const BestPlanOptions& options) {
+measuring::PlanFile file_of(const SensitivityReport& report, const MixedPlan& plan, const BestPlanOptions& options,
+                            const ir::Model* opened) {
   if (options.format == PlanFormat::kThaw) return {plan_json(report, plan), {}};
+  require_one_model(report);
+  if (opened) return measuring::plan_file(measuring::plan_nodes(*opened, report, plan), options.format);
   const auto model = ir::load(options.model.empty() ? std::filesystem::path(report.model) : options.model);
   return measuring::plan_file(measuring::plan_nodes(*model, report, plan), options.format);
 }
@@ -87,6 +129,32 @@ SensitivityReport sensitivity(const Model& model, const SensitivityOptions& opti
   if (!folder.empty()) make_folder(folder);
   if (!folder.empty() && how.journal.empty()) how.journal = folder / "measured.jsonl";
   SensitivityReport report = measuring::measure(given, how, opened_as(how.preprocessing, {}, given));
+  if (!folder.empty()) write_report(report, folder);
+  return report;
+}
+
+SensitivityReport sensitivity(const std::filesystem::path& models, const SensitivityOptions& options,
+                              const std::filesystem::path& folder) {
+  const CallClock clock;
+  const ReadFiles reading;
+  if (!options.data.empty() || !options.preprocessing.empty())
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        {.what = "samples are given for the inputs of one model",
+         .where = options.data.empty() ? "--for, --resize" : "--data",
+         .expected = "--prompt or --tokens, and --image or --audio: " + models.string() + " is a folder of models"});
+  SensitivityOptions how = options;
+  if (limits().max_memory > 0) how.max_memory = limits().max_memory / 2;
+  if (!folder.empty()) make_folder(folder);
+  if (!folder.empty() && how.journal.empty()) how.journal = folder / "measured.jsonl";
+  const measuring::OpenedFolder opened =
+      measuring::open_folder(models, how.prompts, {how.precisions, how.target, how.optimize});
+  how.optimize = false;
+  SensitivityReport report = measuring::measure(
+      *opened.model, how,
+      [&](const std::filesystem::path&) { return measuring::open_prompts(models, options.prompts); }, opened.parts);
+  report.model = models.string();
+  report.optimize = options.optimize;
   if (!folder.empty()) write_report(report, folder);
   return report;
 }
@@ -110,11 +178,13 @@ SensitivityReport merge_reports(const std::vector<std::filesystem::path>& folder
 MixedPlan plan(const SensitivityReport& report, const PlanOptions& options) { return measuring::plan(report, options); }
 
 std::string plan_json(const SensitivityReport& report, const MixedPlan& plan) {
+  if (!report.parts.empty()) return quantizing::plan_text(measuring::convert_options_of_parts(report, plan));
   return quantizing::plan_text(measuring::convert_options(report, plan));
 }
 
 std::string plan_json(const Model& model, const SensitivityReport& report, const MixedPlan& plan, PlanFormat format) {
   if (format == PlanFormat::kThaw) return plan_json(report, plan);
+  require_one_model(report);
   return measuring::plan_file(measuring::plan_nodes(ModelAccess::begin(model), report, plan), format).text;
 }
 
@@ -132,19 +202,23 @@ PlanReport best_plan(const SensitivityReport& report, const BestPlanOptions& opt
   ReadFiles::note(report.model);
   ReadFiles::note(options.model);
   PlanReport chosen;
+  std::unique_ptr<ir::Model> model;
   if (options.check) {
-    const auto model = ir::load(options.model.empty() ? std::filesystem::path(report.model) : options.model);
-    measuring::BestPlan best = measuring::best_plan(*model, report, options.within, options.data,
-                                                    opened_as(options.preprocessing, report.preprocessing, *model));
+    Measured measured = open_measured(report, options);
+    // What is given to measure plans on, as a path of some samples: those of a folder are its prompts.
+    const std::filesystem::path data = options.prompts.any() ? std::filesystem::path("prompts") : options.data;
+    measuring::BestPlan best =
+        measuring::best_plan(*measured.model, measured.report, options.within, data, measured.open);
     chosen.plan = std::move(best.plan);
     chosen.warning =
         both(over_limit(report, options.within, best.measured), other_runtime(report.runtime, best.measured.runtime));
     chosen.measured = std::move(best.measured);
+    model = std::move(measured.model);
   } else {
     chosen.plan = measuring::plan(report, options.within);
   }
   if (!output.empty() || options.format != PlanFormat::kThaw) {
-    const measuring::PlanFile file = file_of(report, chosen.plan, options);
+    const measuring::PlanFile file = file_of(report, chosen.plan, options, model.get());
     for (const std::string& warning : file.warnings) chosen.warning = both(std::move(chosen.warning), warning);
     if (!output.empty()) write_whole(output, file.text);
   }
