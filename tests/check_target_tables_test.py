@@ -15,7 +15,8 @@ F, H = T.FLOAT, T.FLOAT16
 ALL_RULES = RULES + ",THAW036,THAW037,THAW038,THAW039"
 X = [("x", F, ["n", 6])]
 FIXED = [("x", F, [2, 6])]
-TABLES = ("cpu", "cuda", "directml", "webgpu", "tensorrt", "coreml", "coreml-neuralnetwork", "webnn", "openvino", "qnn", "xnnpack")
+TABLES = ("cpu", "cuda", "directml", "webgpu", "tensorrt", "coreml", "coreml-neuralnetwork", "webnn", "openvino", "qnn", "xnnpack",
+          "openvino-cpu", "openvino-gpu", "openvino-npu", "qnn-gpu", "qnn-npu", "tensorrt-rtx")
 
 
 @pytest.fixture
@@ -44,6 +45,24 @@ def test_types_are_those_of_each_target(find):
     for target in ("directml", "webgpu", "tensorrt", "coreml", "webnn"):
         (finding,) = find(wide, target)
         assert finding["code"] == "THAW032" and "float64" in finding["message"], target
+
+
+TESTED = ("openvino-cpu", "openvino-gpu", "openvino-npu", "qnn-gpu", "qnn-npu", "tensorrt-rtx")
+
+
+@pytest.mark.parametrize("target", TESTED)
+def test_what_did_not_run_in_tests_is_not_known(find, support, target):
+    """Tests that ran say what is taken; that another operator, type or rank was not among them says nothing."""
+    fixed = model([node("Abs", ["x"], "y")], [("x", F, [1, 3, 4])], ["y"])
+    assert find(fixed, target) == [] and support(fixed, target)["support"] == "supported"
+    others = [(model([node("Det", ["x"], "y")], [("x", F, [3, 3])], ["y"]), "no test of Det"),
+              (model([node("Abs", ["x"], "y")], [("x", T.BFLOAT16, [1, 3, 4])], ["y"]), "no test with another type")]
+    if target not in ("qnn-gpu", "tensorrt-rtx"):  # whose tests ran at ranks of all sorts
+        others.append((model([node("Abs", ["x"], "y")], [("x", F, [1] * 9)], ["y"]), "rank 9"))
+    for other, word in others:
+        (finding,) = find(other, target)
+        assert finding["code"] == "THAW038" and finding["severity"] == "note" and word in finding["message"], finding
+        assert support(other, target)["support"] == "unknown"
 
 
 def test_an_operand_that_has_to_be_constant(find):

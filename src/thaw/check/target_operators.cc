@@ -94,6 +94,13 @@ std::optional<Refusal> refuse_without_kernel(const TargetNode& at, const ops::Ta
                                              const ops::TargetDomain& domain) {
   const ir::Node& node = *at.node;
   if (ops::find_kernel(domain, node.op_type(), at.opset)) return std::nullopt;
+  if (target.is_tested)
+    return Refusal{.message = fmt::format("{}: {}", name_of(node),
+                                          what_is_said(Support::kUnknown, target.title,
+                                                       fmt::format("no test of {} at opset {} is known to have run",
+                                                                   ir::operator_name(node), at.opset))),
+                   .fix = {},
+                   .support = Support::kUnknown};
   Refusal r;
   std::vector<int> opsets = ops::kernel_opsets(domain, node.op_type());
   auto schema = ir::find_schema(node.domain(), node.op_type(), at.opset);

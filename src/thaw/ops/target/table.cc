@@ -107,7 +107,9 @@ class TableReader {
   }
 
   void read_property(std::string_view text) {
-    static constexpr std::pair<std::string_view, bool> kRows[] = {{"kernels", false}, {"ranges", true}};
+    enum class Rows : uint8_t { kKernels, kRanges, kTests };
+    static constexpr std::pair<std::string_view, Rows> kRows[] = {
+        {"kernels", Rows::kKernels}, {"ranges", Rows::kRanges}, {"tests", Rows::kTests}};
     static constexpr std::pair<std::string_view, bool> kControlFlow[] = {{"none", false}};
     static constexpr std::pair<std::string_view, bool> kRanks[] = {{"static", true}};
     static constexpr std::pair<std::string_view, bool> kShapes[] = {{"cpu", true}, {"wait", false}};
@@ -124,7 +126,9 @@ class TableReader {
     } else if (key == "unlisted") {
       target_.unlisted = words_of(text);
     } else if (key == "rows") {
-      by_range_ = meaning(text, kRows);
+      const Rows rows = meaning(text, kRows);
+      by_range_ = rows == Rows::kRanges;
+      target_.is_tested = rows == Rows::kTests;
     } else if (key == "opsets") {
       opsets_ = range(text);
     } else if (key == "control-flow") {

@@ -3,7 +3,8 @@
 //   # ONNX Runtime's CUDA execution provider
 //   title: CUDA
 //   source: docs/OperatorKernels.md of …
-//   rows: kernels                    a row serves the operator as it was; or «ranges»: any opset of its range
+//   rows: kernels                    a row serves the operator as it was; or «ranges»: any opset of its range; or «tests»: the
+//                                    operator as it was ran in tests, and what no row has is not known
 //   opsets: 7-26                     of ai.onnx
 //   control-flow: none               else any
 //   ranks: static                    else any

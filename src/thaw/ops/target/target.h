@@ -95,6 +95,8 @@ struct Target {
   std::string_view note = {};                   // on all of the table, a clause
   std::string_view otherwise = {};              // what becomes of a node that it does not take, a clause
   std::vector<std::string_view> unlisted = {};  // domains of which the source says nothing
+  // The table has what ran in tests: of what it does not have nothing is known.
+  bool is_tested = false;
   // If, Loop, Scan and SequenceMap are taken.
   bool control_flow = true;
   // Every rank has to follow from the graph, since it is compiled before it runs.
