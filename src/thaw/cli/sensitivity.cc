@@ -189,7 +189,6 @@ Action define_sensitivity(Options& options) {
   options.common({"--output", "--data", "--to", "--metric", "--mode", "--group", "--for", "--resume"});
   options.examples(
       "thaw sensitivity model.onnx --data samples/ --to int8,int4 -o report/\n"
-      "thaw sensitivity model.onnx --data samples/ --to int4 --mode fast -o report/\n"
       "thaw sensitivity onnx/ --to int4,int8-blocks --image photos/ --prompt 'What is this?' -o report/\n"
       "thaw sensitivity merge shard1/ shard2/ shard3/ shard4/ -o report/");
   return [arguments, &options] {
