@@ -3,36 +3,109 @@
     python bench/proving.py --thaw build/thaw --models FOLDER
     python bench/proving.py --thaw build/thaw --models FOLDER --name lifted.onnx    # of what bench/lifting.py lifted there
 
-A model is any file of that name below the folder. A verb's result is compared with the model
-that it was made of by `thaw verify --prove`. What a verb refuses is counted apart.
+A model is any file of that name below the folder. The result of `optimize` is compared with the model that it was made of by `thaw verify --prove`;
+`fix`, `pin` and `split` say themselves what they proved. `pin` takes the sizes of the first run. What a verb refuses is counted apart.
+
+Fusions are applied alone too: to the result of `--level clean`, all sites of one pass at a time. A site counts where every output is proven.
 """
 import argparse
+import collections
 import json
 import pathlib
 import subprocess
 import tempfile
 
-VERBS = {"optimize --level clean": ["optimize", "--level", "clean"], "optimize --target ort": ["optimize", "--target", "ort"]}
+import onnx
+
 SECONDS = 120  # of a call: beyond it counts as refused
+FUSIONS = ("activations", "norms", "rotary", "attention", "skips", "convolutions", "conv-activations", "products")
+ATTENTION = {"Attention", "MultiHeadAttention", "GroupQueryAttention"}
 
 
 def call(command):
+    """The report; None where the command fails."""
     try:
-        return subprocess.run([str(part) for part in command], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False)
+        done = subprocess.run([*map(str, command), "--format", "json"], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
         return None
+    return json.loads(done.stdout) if done.returncode in (0, 1) and done.stdout else None
 
 
-def verdicts(thaw, verb, model, folder):
-    """Verdicts by output; None where the verb refuses the model, or the two cannot be run."""
-    result = pathlib.Path(folder, "result.onnx")
-    result.unlink(missing_ok=True)
-    if not (made := call([thaw, verb[0], model, "-o", result, "--no-check", *verb[1:]])) or made.returncode or not result.exists():
-        return None
-    compared = call([thaw, "verify", result, "--against", model, "--prove", "--points", 1, "--format", "json"])
-    if not compared or compared.returncode not in (0, 1):
-        return None
-    return json.loads(compared.stdout).get("outputs")
+class Verbs:
+    """Each gives the outputs with their verdicts, None where it refuses the model."""
+
+    def __init__(self, thaw, folder):
+        self.thaw, self.folder = thaw, pathlib.Path(folder)
+
+    def optimized(self, model, result, *options):
+        result.unlink(missing_ok=True)
+        report = call([self.thaw, "optimize", model, "-o", result, "--no-check", *options])
+        return report if report and result.exists() else None
+
+    def compared(self, result, model):
+        return (call([self.thaw, "verify", result, "--against", model, "--prove", "--points", 1]) or {}).get("outputs")
+
+    def optimize(self, *options):
+        result = self.folder / "result.onnx"
+        return lambda model: self.compared(result, model) if self.optimized(model, result, *options) else None
+
+    def own(self, *command):
+        report = call([self.thaw, *command]) or {}
+        return (report.get("models", [report])[0].get("proof") or {}).get("outputs")
+
+    def sizes(self, model):
+        points = (call([self.thaw, "verify", model, "--against", model, "--points", 1]) or {}).get("points")
+        return points[0]["sizes"] if points else {}
+
+    def pin(self, model):
+        sizes = ",".join(f"{name}={size}" for name, size in self.sizes(model).items())
+        return self.own("pin", model, "-o", self.folder / "pinned.onnx", "--sizes", sizes) if sizes else None
+
+    def rename(self, model):
+        names = ",".join(f"{name}=other_{k}" for k, name in enumerate(self.sizes(model)))
+        return self.own("fix", model, "-o", self.folder / "fixed.onnx", "--rename", names) if names else None
+
+    def split(self, model):
+        with tempfile.TemporaryDirectory(dir=self.folder) as parts:
+            return self.own("split", model, "-o", pathlib.Path(parts, "parts"), "--parts", 2)
+
+
+def behind_attention(model):
+    """Outputs that an attention operator comes before."""
+    graph = onnx.load(model, load_external_data=False).graph
+    reached = set()
+    for node in graph.node:
+        if node.op_type in ATTENTION or reached & set(node.input):
+            reached.update(node.output)
+    return {output.name for output in graph.output if output.name in reached}
+
+
+def share(proven, count):
+    return f"{proven} ({100 * proven / count:.0f} %)" if count else "0"
+
+
+def row(name, models, refused, outputs):
+    verdicts = [one["verdict"] for one in outputs]
+    print(f"| {name} | {models} | {refused} | {len(verdicts)} | {share(verdicts.count('proven'), len(verdicts))} | {verdicts.count('differs')} |", flush=True)
+
+
+def fusions(verbs, models):
+    sites, proven = collections.Counter(), collections.Counter()
+    clean, fused = verbs.folder / "clean.onnx", verbs.folder / "fused.onnx"
+    for model in models:
+        if not verbs.optimized(model, clean, "--level", "clean"):
+            continue
+        for fusion in FUSIONS:
+            report = verbs.optimized(clean, fused, "--target", "ort", "--only", fusion)
+            count = len(report["changed"]) if report else 0
+            outputs = verbs.compared(fused, clean) if count else None
+            if outputs:
+                sites[fusion] += count
+                proven[fusion] += count * all(one["verdict"] == "proven" for one in outputs)
+    print("\n| fusions applied alone | sites | proven |\n|---|---|---|")
+    for fusion in FUSIONS:
+        print(f"| `{fusion}` | {sites[fusion]} | {share(proven[fusion], sites[fusion])} |")
+    print(f"| all | {sites.total()} | {share(proven.total(), sites.total())} |", flush=True)
 
 
 def main():
@@ -43,20 +116,27 @@ def main():
     parser.add_argument("--open", action="store_true", help="print each output that is open, and where")
     options = parser.parse_args()
     models = sorted(options.models.rglob(options.name))
-    print("| | models | refused | outputs | proven | differ |\n|---|---|---|---|---|---|")
-    for name, verb in VERBS.items():
-        outputs, refused = [], 0
-        with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
+        verbs = Verbs(options.thaw, folder)
+        table = {"`optimize --level clean`": verbs.optimize("--level", "clean"), "`optimize --target ort`": verbs.optimize("--target", "ort"),
+                 "`fix --rename`": verbs.rename, "`pin`": verbs.pin, "`split --parts 2`": verbs.split}
+        print("| | models | refused | outputs | proven | differ |\n|---|---|---|---|---|---|")
+        for name, verb in table.items():
+            all_outputs, with_attention, refused = [], [], 0
             for model in models:
-                found = verdicts(options.thaw, verb, model, folder)
-                refused += found is None
-                for one in found or []:
-                    outputs.append(one["verdict"])
+                outputs = verb(model)
+                refused += outputs is None
+                behind = behind_attention(verbs.folder / "result.onnx") if outputs and "ort" in name else ()
+                for one in outputs or []:
+                    all_outputs.append(one)
+                    with_attention.append(one["name"] in behind)
                     if options.open and one["verdict"] != "proven":
                         print(f"{model.relative_to(options.models)}: {one['name']}: {one.get('place', '')}")
-        proven = outputs.count("proven")
-        share = f"{proven} ({100 * proven / len(outputs):.0f} %)" if outputs else "0"
-        print(f"| `{name}` | {len(models)} | {refused} | {len(outputs)} | {share} | {outputs.count('differs')} |", flush=True)
+            row(name, len(models), refused, all_outputs)
+            if "ort" in name:
+                for label, wanted in (("… behind attention", True), ("… others", False)):
+                    row(label, "", "", [one for one, is_behind in zip(all_outputs, with_attention, strict=True) if is_behind == wanted])
+        fusions(verbs, models)
 
 
 if __name__ == "__main__":

@@ -306,7 +306,38 @@ EQUAL |= {
 }
 C += [("heads", i(0, 4, 2, 3)), ("thirds", GAIN[:3]), ("eight", np.tile(ROWS, (2, 1)) * np.arange(1, 9, dtype=np.float32)[:, None]), ("order", i(0, 1, 3, 2)), ("inorder", i(0, 1, 2, 3).reshape(2, 2)),
       ("last2", i(2)), ("whole", i(1, 2, 1, 1)), ("each", i(1, 1, 2, 1)), ("eights", i(-1, 8, 6))]
+TURNED = node("Transpose", "x", "t", perm=[0, 2, 1])
+WEIGHTS = [TURNED, node("MatMul", "x t", "a"), node("Softmax", "a", "w4")]  # of 4 rows, each of all 4
+TANH = [node("Mul", "x x", "q"), node("Mul", "q half", "c"), node("Add", "c one", "p"), node("Mul", "x p", "m"), node("Tanh", "m", "y")]
+EQUAL |= {
+    "a sum in another layout": ([TURNED, node("Reshape", "t fours", "a"), node("Add", "a row4", "b"), node("Reshape", "b sixes", "c"), node("Transpose", "c", "y", perm=[0, 2, 1])],
+                                [node("Add", "x rows", "y")]),
+    "split and merged": ([node("Reshape", "x halves", "a"), node("Transpose", "a", "b", perm=[1, 2, 0, 3]), node("Relu", "b", "c"), node("Transpose", "c", "d", perm=[2, 0, 1, 3]),
+                          node("Reshape", "d back", "y")], [node("Relu", "x", "y")]),
+    "axes of size 1": ([node("Unsqueeze", "x middle", "a"), node("Unsqueeze", "rows zero", "r"), node("Add", "a r", "b"), node("Squeeze", "b middle", "y")], [node("Add", "x rows", "y")]),
+    "resized to its own size": ([node("Shape", "x", "s"), helper.make_node("Resize", ["x", "", "", "s"], ["y"], mode="linear")], [node("Identity", "x", "y")]),
+    "weights on the right": ([*WEIGHTS, node("Transpose", "w4", "v", perm=[0, 2, 1]), node("MatMul", "t v", "b"), node("Transpose", "b", "y", perm=[0, 2, 1])],
+                             [*WEIGHTS, node("MatMul", "w4 x", "y")]),
+    "a polynomial multiplied out": (TANH, [node("Pow", "x cube", "q"), node("Mul", "q half", "c"), node("Add", "c x", "m"), node("Tanh", "m", "y")]),
+    "a product of constants with weights": ([node("MatMul", "square square", "a"), node("Softmax", "a", "b"), node("MatMul", "x b", "y")], [node("MatMul", "x weights", "y")]),
+    "rows of a constant": ([node("Gather", "square order", "a"), node("Sigmoid", "a", "b"), node("Concat", "b b", "c", axis=0), node("Slice", "c zero three zero", "d"), node("ReduceSum", "d zero", "e"),
+                            node("Mul", "x e", "y")], [node("Mul", "x summed", "y")]),
+}
+APART |= {
+    "halves in another order": ([node("Reshape", "x halves", "a"), node("Transpose", "a", "b", perm=[0, 2, 1, 3]), node("Reshape", "b back", "y")], [node("Identity", "x", "y")]),
+    "a sum of rows in another layout": ([TURNED, node("Reshape", "t fours", "a"), node("Add", "a row4", "b"), node("Reshape", "b fours6", "y")], [node("Add", "x rows", "y")]),
+    "resized to another size": ([helper.make_node("Resize", ["x", "none", "short"], ["h"], mode="linear"), node("Slice", "h zero end", "y")], [node("Slice", "x zero three last", "y")]),
+    "weights of columns": ([*WEIGHTS, node("MatMul", "t w4", "b"), node("Transpose", "b", "y", perm=[0, 2, 1])], [*WEIGHTS, node("MatMul", "w4 x", "y")]),
+    "a polynomial of another power": (TANH, [node("Mul", "x x", "q"), *TANH[1:2], node("Add", "c x", "m"), TANH[-1]]),
+    "weights of other constants": ([node("MatMul", "square square", "a"), node("Softmax", "a", "b", axis=0), node("MatMul", "x b", "y")], [node("MatMul", "x weights", "y")]),
+    "other rows of a constant": ([node("Gather", "square inorder4", "a"), node("Sigmoid", "a", "b"), node("Slice", "b zero three zero", "d"), node("ReduceSum", "d zero", "e"), node("Mul", "x e", "y")],
+                                 [node("Mul", "x summed", "y")]),
+}
 C += [("eps1", f(0.1)), ("square", np.random.default_rng(4).standard_normal((6, 6)).astype(np.float32)), ("four", i(1, 4, 1))]
+C += [("fours", i(-1, 4)), ("row4", ROWS[:, 0]), ("halves", i(0, 2, 2, 6)), ("cube", f(3)), ("none", f()), ("fours6", i(-1, 4, 6)), ("short", f(1, 1, 0.5)), ("sixes", i(-1, 6, 4)), ("inorder4", i(0, 1, 2, 3))]
+SQUARE = dict(C)["square"].astype(np.float64)
+SCORES = np.exp(SQUARE @ SQUARE)
+C += [("weights", (SCORES / SCORES.sum(1, keepdims=True)).astype(np.float32)), ("summed", (1 / (1 + np.exp(-SQUARE[[0, 1, 3]]))).sum(0, keepdims=True).astype(np.float32))]
 
 
 @pytest.mark.parametrize("name", EQUAL)
@@ -447,7 +478,7 @@ def test_a_result_is_proven_before_it_is_written(thaw, save, tmp_path, verb):
 
 def test_what_is_open_is_written_and_named(thaw, save, tmp_path):
     path = save(model([node("Resize", "x none scales", "r", mode="nearest"), node("Relu", "r", "a"), node("Relu", "a", "y")], X, Y,
-                      [("none", f()), ("scales", f(1, 2, 1))]))
+                      [("none", f()), ("fours6", i(-1, 4, 6)), ("scales", f(1, 2, 1))]))
     report = thaw.json("optimize", path, "-o", tmp_path / "out.onnx", code=0)
     assert report["accepted"] and report["proof"]["outputs"][0]["name"] == "y"
     random = save(model([node("RandomNormalLike", "x", "r"), node("Add", "x r", "a"), node("Relu", "a", "b"), node("Relu", "b", "y")], X, Y))

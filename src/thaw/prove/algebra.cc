@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 #include "thaw/dim/expr/scope.h"
@@ -15,15 +16,6 @@ using ops::Shape;
 namespace {
 
 bool is_single(const Shape& shape) { return std::ranges::all_of(shape, is_one); }
-
-Shape without_leading_ones(const Shape& shape) { return {std::ranges::find_if_not(shape, is_one), shape.end()}; }
-
-// How many axes at the end two shapes share.
-size_t common_end(const Shape& a, const Shape& b) {
-  size_t count = 0;
-  while (count < a.size() && count < b.size() && dim::same(a[a.size() - 1 - count], b[b.size() - 1 - count])) ++count;
-  return count;
-}
 
 // Two shapes that broadcast, without the axes that are 1 in both.
 std::pair<Shape, Shape> without_common_ones(const Shape& a, const Shape& b) {
@@ -40,54 +32,76 @@ std::pair<Shape, Shape> without_common_ones(const Shape& a, const Shape& b) {
   return kept;
 }
 
+// A Transpose, or a Reshape where there is no order.
 struct View {
-  bool is_transpose = false;
   std::vector<int64_t> order;
-  Shape shape;  // of a Reshape's result
+  Shape from, to;
 };
 
 }  // namespace
 
-// The Transpose that goes outwards, kNoTerm where none does. Of operands that stand in several orders, the first one's that is as
-// large as the result is that of the result, whichever order they were given in.
-TermId Algebra::moved_first(std::span<const TermId> operands) const {
-  std::optional<Shape> whole = Shape{};
-  for (const TermId id : operands)
-    if (whole) whole = broadcast_shapes(*whole, *terms[id].shape);
-  TermId first = kNoTerm, first_bare = kNoTerm, any = kNoTerm;
-  for (const TermId id : operands) {
-    const bool is_moved = terms[id].is("Transpose");
-    if (is_moved && any == kNoTerm) any = id;
-    const TermId bare = is_moved ? terms[id].arguments[0] : id;
-    const bool is_whole = whole && is_same(without_leading_ones(*whole), without_leading_ones(*terms[id].shape));
-    if (is_whole && bare < first_bare) {
-      first = id;
-      first_bare = bare;
-    }
+// The operand whose views go outwards: of those that are as large as the result the one of the first term, in whichever layout each
+// is given. A constant has no layout of its own. nullopt where there is none.
+std::optional<size_t> Algebra::leading(std::span<const TermId> operands, const Shape& whole) const {
+  std::optional<size_t> leading;
+  TermId first = kNoTerm;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    TermId bare = operands[i];
+    while (terms[bare].is("Reshape") || terms[bare].is("Transpose")) bare = terms[bare].arguments[0];
+    const bool is_leaf = terms[bare].kind == Term::Kind::kConstant || terms[bare].kind == Term::Kind::kSizes;
+    if (is_leaf || bare >= first || !is_same(whole, *terms[operands[i]].shape)) continue;
+    leading = i;
+    first = bare;
   }
-  if (first == kNoTerm) return any;
-  return terms[first].is("Transpose") ? first : kNoTerm;
+  return leading;
 }
 
-// An operand in another order of axes: what it is a sum or product of is, so that it may become part of another.
-TermId Algebra::moved_inside(TermId x, std::span<const int64_t> order, int depth) {
-  constexpr int kDeepest = 2;
-  const Term of = terms[x];
-  Shape shape = *of.shape;
-  if (is_single(shape)) return x;
-  shape.insert(shape.begin(), order.size() - shape.size(), dim::Dim(1));
-  const bool is_sum = of.kind == Term::Kind::kSum;
-  const bool may_go_inside = (is_sum || of.kind == Term::Kind::kProduct) && depth < kDeepest &&
-                             std::ranges::all_of(of.arguments, [&](TermId id) { return is_known(terms[id].shape); });
-  if (!may_go_inside) return views.unexpanded(views.transpose(views.reshape(x, shape), order));
+TermId Algebra::combined(const Term& of, std::span<const TermId> arguments) {
   std::vector<Scaled> addends;
   std::vector<Power> factors;
-  for (size_t i = 0; i < of.arguments.size(); ++i) {
-    const TermId one = moved_inside(of.arguments[i], order, depth + 1);
-    addends.push_back({of.numbers[i], one});
-    factors.push_back({one, of.numbers[i]});
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    addends.push_back({of.numbers[i], arguments[i]});
+    factors.push_back({arguments[i], of.numbers[i]});
   }
-  return is_sum ? arithmetic.sum(addends, of.dtype) : arithmetic.product(factors, of.dtype);
+  return of.kind == Term::Kind::kSum ? arithmetic.sum(addends, of.dtype) : arithmetic.product(factors, of.dtype);
+}
+
+TermId Algebra::transposed(TermId x, std::span<const int64_t> order) {
+  Shape shape = *terms[x].shape;
+  if (is_single(shape)) return x;
+  shape.insert(shape.begin(), order.size() - shape.size(), dim::Dim(1));
+  return views.unexpanded(views.transpose(views.reshape(x, shape), order));
+}
+
+std::optional<TermId> Algebra::reshaped_as(TermId x, const Shape& from, const Shape& to) {
+  if (is_single(*terms[x].shape)) return x;
+  const auto shape = reshaped_alike(*terms[x].shape, from, to);
+  if (!shape) return std::nullopt;
+  return views.unexpanded(views.reshape(x, *shape));
+}
+
+// Views of a sum or a product are those of what is added or multiplied, so that it may become part of another.
+TermId Algebra::views_inside(TermId x) {
+  size_t left = 64;  // terms that are written anew
+  return views_inside(x, left);
+}
+
+TermId Algebra::views_inside(TermId x, size_t& left) {
+  const Term view = terms[x];
+  if ((!view.is("Transpose") && !view.is("Reshape")) || !is_known(view.shape)) return x;
+  const Term of = terms[views_inside(view.arguments[0], left)];
+  const bool may_go_inside = (of.kind == Term::Kind::kSum || of.kind == Term::Kind::kProduct) && is_known(of.shape) &&
+                             of.arguments.size() <= left &&
+                             std::ranges::all_of(of.arguments, [&](TermId id) { return is_known(terms[id].shape); });
+  if (!may_go_inside) return x;
+  left -= of.arguments.size();
+  std::vector<TermId> arguments;
+  for (const TermId one : of.arguments) {
+    const auto made = view.is("Transpose") ? transposed(one, view.ints) : reshaped_as(one, *of.shape, *view.shape);
+    if (!made) return x;
+    arguments.push_back(views_inside(*made, left));
+  }
+  return combined(of, arguments);
 }
 
 std::optional<TermId> Algebra::elementwise(std::vector<TermId> operands, const Write& write) {
@@ -101,69 +115,81 @@ std::optional<TermId> Algebra::elementwise(std::vector<TermId> operands, const W
     const TermId bare = views.unexpanded(id);
     if (is_known(terms[bare].shape)) id = bare;
   }
+  if (const auto made = elementwise_without_ones(operands, write)) return views.conform(*made, *result);
   // Views go outwards: what is done to each element is done to it wherever it stands.
+  std::optional<Shape> whole = Shape{};  // of what is made, before the views
+  for (const TermId id : operands) whole = whole ? broadcast_shapes(*whole, *terms[id].shape) : std::nullopt;
+  if (!whole) return std::nullopt;
   std::vector<View> undone;
   constexpr int kMostViews = 8;
+  const auto lead = leading(operands, *whole);
   for (int round = 0; round < kMostViews; ++round) {
-    size_t rank_of_others = 0;
-    const Term* view = nullptr;
-    bool may_reshape = true;
-    for (const TermId id : operands) {
-      const Term& term = terms[id];
-      if (is_single(*term.shape)) continue;
-      if (!term.is("Reshape") || !is_known(terms[term.arguments[0]].shape) ||
-          is_same(without_leading_ones(*terms[term.arguments[0]].shape), without_leading_ones(*term.shape))) {
-        rank_of_others = std::max(rank_of_others, term.shape->size());
-        continue;
-      }
-      if (!view) view = &term;
-      may_reshape = may_reshape && is_same(*view->shape, *term.shape) &&
-                    is_same(*terms[view->arguments[0]].shape, *terms[term.arguments[0]].shape);
-    }
-    if (view && may_reshape) {
-      const Shape from = *terms[view->arguments[0]].shape, to = *view->shape;
-      // Nothing else may make the result larger than what is reshaped.
-      std::optional<Shape> whole = from;
+    if (lead && terms[operands[*lead]].is("Reshape")) {
+      const Term view = terms[operands[*lead]];
+      if (!is_known(terms[view.arguments[0]].shape) || !is_same(*view.shape, *whole)) break;
+      const Shape from = without_ones(*terms[view.arguments[0]].shape);
+      if (is_same(from, *whole)) break;  // axes of size 1 alone
+      std::vector<TermId> before;
       for (const TermId id : operands)
-        if (whole && (!terms[id].is("Reshape") || is_single(*terms[id].shape)))
-          whole = broadcast_shapes(*whole, *terms[id].shape);
-      if (common_end(from, to) >= rank_of_others && whole && is_same(*whole, from)) {
-        for (TermId& id : operands)
-          if (terms[id].is("Reshape") && !is_single(*terms[id].shape)) id = terms[id].arguments[0];
-        undone.push_back({false, {}, to});
-        continue;
-      }
+        if (const auto made = reshaped_as(id, *whole, from)) before.push_back(*made);
+      if (before.size() < operands.size()) break;
+      operands = std::move(before);
+      undone.push_back({{}, from, *whole});
+      whole = from;
+      continue;
     }
-    const TermId moved = moved_first(operands);
-    if (moved == kNoTerm) break;
-    const std::vector<int64_t> order = terms[moved].ints;
-    const bool may_transpose =
-        std::ranges::all_of(operands, [&](TermId id) { return terms[id].shape->size() <= order.size(); });
-    if (!may_transpose) break;
+    const auto moved = lead ? operands.begin() + static_cast<ptrdiff_t>(*lead)
+                            : std::ranges::find_if(operands, [&](TermId id) { return terms[id].is("Transpose"); });
+    if (moved == operands.end() || !terms[*moved].is("Transpose")) break;
+    const std::vector<int64_t> order = terms[*moved].ints;
+    if (order.size() != whole->size()) break;
     std::vector<int64_t> inverse(order.size());
-    for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-    for (TermId& id : operands) id = moved_inside(id, inverse);
-    undone.push_back({true, order, {}});
+    Shape from(order.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+      inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+      from[static_cast<size_t>(order[i])] = (*whole)[i];
+    }
+    for (TermId& id : operands) id = transposed(id, inverse);
+    undone.push_back({order, from, *whole});
+    whole = from;
   }
-  std::optional<Shape> inner = Shape{};
-  for (const TermId id : operands) {
-    if (is_known(terms[id].shape)) inner = broadcast_shapes(*inner, *terms[id].shape);
-    if (!is_known(terms[id].shape) || !inner) return std::nullopt;
-  }
+  for (TermId& id : operands) id = views_inside(id);
+  if (!std::ranges::all_of(operands, [&](TermId id) { return is_known(terms[id].shape); })) return std::nullopt;
   const auto by_parts = elementwise_by_parts(operands, write);
   TermId made = by_parts ? *by_parts : write(operands);
-  for (size_t i = undone.size(); i-- > 0;) {
-    if (undone[i].is_transpose) {
-      Shape shape = *inner;
-      shape.insert(shape.begin(), undone[i].order.size() - std::min(shape.size(), undone[i].order.size()), dim::Dim(1));
-      made = views.transpose(views.conform(made, shape), undone[i].order);
-      inner = *terms[made].shape;
-    } else {
-      made = views.reshape(views.conform(made, *inner), undone[i].shape);
-      inner = undone[i].shape;
-    }
+  for (const View& view : undone | std::views::reverse) {
+    made = views.conform(made, view.from);
+    made = view.order.empty() ? views.reshape(made, view.to) : views.transpose(made, view.order);
   }
   return views.conform(made, *result);
+}
+
+// Axes that are 1 in all operands are put in afterwards; nullopt where there is none behind another axis.
+std::optional<TermId> Algebra::elementwise_without_ones(const std::vector<TermId>& operands, const Write& write) {
+  size_t rank = 0;
+  for (const TermId id : operands) rank = std::max(rank, terms[id].shape->size());
+  std::vector<bool> is_kept(rank, false);
+  for (const TermId id : operands) {
+    const Shape& shape = *terms[id].shape;
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (!is_one(shape[i])) is_kept[rank - shape.size() + i] = true;
+  }
+  const auto first = std::ranges::find(is_kept, true);
+  if (first == is_kept.end() || std::find(first, is_kept.end(), false) == is_kept.end()) return std::nullopt;
+  std::vector<TermId> fewer;
+  for (const TermId id : operands) {
+    const Shape shape = *terms[id].shape;
+    Shape kept;
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (is_kept[rank - shape.size() + i]) kept.push_back(shape[i]);
+    fewer.push_back(views.reshape(id, kept));
+  }
+  const auto made = elementwise(std::move(fewer), write);
+  if (!made || !is_known(terms[*made].shape)) return std::nullopt;
+  Shape shape = *terms[*made].shape, whole;
+  shape.insert(shape.begin(), static_cast<size_t>(std::ranges::count(is_kept, true)) - shape.size(), dim::Dim(1));
+  for (size_t i = 0, at = 0; i < rank; ++i) whole.push_back(is_kept[i] ? shape[at++] : dim::Dim(1));
+  return views.reshape(*made, whole);
 }
 
 // What is done to each element is done to each part of a Concat. A number beside it stays: it goes out of products and sums.
@@ -254,6 +280,8 @@ TermId Algebra::extremum(std::string_view op, std::span<const TermId> operands) 
 TermId Algebra::without_nan(TermId x) {
   const Scaled parts = arithmetic.split(x);
   if (parts.term != x && parts.factor != 0) return times(parts.factor, without_nan(parts.term));
+  if (const Term view = terms[x]; view.is("Reshape") && is_known(view.shape))
+    return views.reshape(without_nan(view.arguments[0]), *view.shape);
   // A row of weights is NaN as a whole, and with it what it weighs.
   if (const Term of = terms[x]; of.is("MatMul") && of.arguments.size() == 2) {
     const TermId rows = of.arguments[0];
@@ -295,6 +323,31 @@ std::optional<Cut> Algebra::run_of(TermId indices, int64_t axis, dim::Dim size) 
   return Cut{axis, dim::Dim(0), said[1], 1};
 }
 
+// Elements of a constant at positions that are known.
+std::optional<TermId> Algebra::gather_constants(TermId x, TermId indices, int64_t axis, const Shape& shape) {
+  const auto from = constant_dims(terms[x].shape), to = constant_dims(shape);
+  if (!from || !to || !constants.is_constant(x)) return std::nullopt;
+  std::optional<std::vector<int64_t>> at = integers_of(terms, indices);
+  if (const Term& read = terms[indices];
+      read.kind == Term::Kind::kConstant && read.tensor && ir::is_integer(read.dtype))
+    at = read.tensor->to_int64();
+  if (!at) return std::nullopt;
+  const int64_t size = (*from)[static_cast<size_t>(axis)];
+  for (int64_t& one : *at) {
+    one += one < 0 ? size : 0;
+    if (one < 0 || one >= size) return std::nullopt;
+  }
+  const int64_t inner = product_of(std::span(*from).subspan(static_cast<size_t>(axis) + 1)),
+                outer = product_of(std::span(*from).first(static_cast<size_t>(axis)));
+  return constants.moved(x, *to, [&] {
+    std::vector<int64_t> source;
+    for (int64_t before = 0; before < outer; ++before)
+      for (const int64_t one : *at)
+        for (int64_t k = 0; k < inner; ++k) source.push_back((before * size + one) * inner + k);
+    return source;
+  });
+}
+
 std::optional<TermId> Algebra::gather(TermId x, TermId indices, int64_t axis) {
   if (!is_known(terms[indices].shape)) return std::nullopt;
   const Shape from = *terms[x].shape, positions = *terms[indices].shape;
@@ -303,6 +356,7 @@ std::optional<TermId> Algebra::gather(TermId x, TermId indices, int64_t axis) {
   shape.insert(shape.end(), from.begin() + axis + 1, from.end());
   if (const auto cut = run_of(indices, axis, from[static_cast<size_t>(axis)]); cut && cut->begin.is_known())
     return views.reshape(slice(x, std::span(&*cut, 1)), shape);
+  if (const auto picked = gather_constants(x, indices, axis, shape)) return picked;
   Term term;
   term.op = "Gather";
   term.ints = {axis};
@@ -392,15 +446,23 @@ TermId Algebra::softmax(const std::string& op, TermId x, int64_t axis) {
     const auto rank = static_cast<int64_t>(view.ints.size());
     const std::vector<int64_t> order = view.ints;
     return views.transpose(softmax(op, view.arguments[0], order[static_cast<size_t>(axis + rank)] - rank), order);
-  } else if (view.is("Reshape") && axis == -1) {
-    const auto& inner = terms[view.arguments[0]].shape;
-    if (is_known(inner) && !inner->empty() && dim::same(inner->back(), view.shape->back()))
-      return views.reshape(softmax(op, view.arguments[0], -1), Shape(*view.shape));
+  } else if (view.is("Reshape")) {
+    const Shape shape = *view.shape;
+    const auto before = views.around(x, axis + static_cast<int64_t>(shape.size()));
+    if (before && !is_same(before->first, shape)) {
+      const TermId inner = views.reshape(view.arguments[0], before->first);
+      return views.reshape(softmax(op, inner, before->second - static_cast<int64_t>(before->first.size())), shape);
+    }
   }
   if (const auto unshifted = op == "Softmax" ? without_largest(x, axis) : std::nullopt)
     return softmax(op, *unshifted, axis);
   if (op == "Softmax")
     if (const auto by_condition = hidden(*this, x)) return softmax(op, *by_condition, axis);
+  if (const auto scores = op == "Softmax" ? constants.numbers(x) : std::nullopt) {
+    const auto along = axis + static_cast<int64_t>(scores->dims.size());
+    if (auto weights = weights_of(*scores, along, rounding_of(terms[x].dtype)))
+      return constants.computed(terms[x].dtype, std::move(*weights));
+  }
   Term term;
   term.op = op;
   term.ints = {axis};
@@ -447,8 +509,25 @@ Scaled Algebra::without_factor(TermId x) {
   return {parts.factor, made};
 }
 
+// Whether rows of a matrix are weights, behind views.
+bool Algebra::is_softmax(TermId x) const {
+  while (terms[x].is("Reshape") || terms[x].is("Transpose")) x = terms[x].arguments[0];
+  return terms[x].is("Softmax");
+}
+
 TermId Algebra::matmul(TermId a, TermId b) {
   const ir::DataType type = terms[a].dtype;
+  // What is weighed stands on the right: the transposed product of both transposed.
+  if (is_softmax(b) && !is_softmax(a)) {
+    const auto turned = [&](TermId x) {
+      std::vector<int64_t> order(terms[x].shape->size());
+      std::iota(order.begin(), order.end(), 0);
+      std::swap(order[order.size() - 2], order.back());
+      return views.transpose(x, order);
+    };
+    const TermId made = matmul(turned(b), turned(a));
+    if (is_matrix(made)) return turned(made);
+  }
   double factor = 1;
   for (TermId* side : {&a, &b}) {
     const Scaled parts = without_factor(*side);
@@ -456,7 +535,7 @@ TermId Algebra::matmul(TermId a, TermId b) {
     *side = parts.term;
   }
   const Shape left = *terms[a].shape, right = *terms[b].shape;
-  if (constants.is_constant(a) && constants.is_constant(b) && right.size() == 2) {
+  if (constants.is_constant(a) && constants.is_constant(b) && (right.size() == 2 || right.size() == left.size())) {
     const auto of_a = constants.numbers(a), of_b = constants.numbers(b);
     if (const auto numbers = of_a && of_b ? multiplied_out(*of_a, *of_b) : std::nullopt)
       return times(factor, constants.computed(type, *numbers));

@@ -325,27 +325,59 @@ Scaled Arithmetic::weight(TermId x) {
   return {factor, constants_.computed(terms_[x].dtype, std::move(*numbers))};
 }
 
-// A convolution or a product with a constant weight, of which each channel is multiplied by a number: the weight is.
+// A convolution or a product with a constant weight, of which each channel is multiplied by a number: the weight is. Behind a Reshape too.
 std::optional<Scaled> Arithmetic::with_scaled_weight(TermId of, TermId scale, DataType type) {
-  Term term = terms_[of];
-  if ((!term.is("Conv") && !term.is("MatMul")) || !constants_.is_constant(term.arguments[1])) return std::nullopt;
-  const auto dims = constant_dims(terms_[scale].shape), weight = constant_dims(terms_[term.arguments[1]].shape);
-  if (!dims || !weight) return std::nullopt;
-  std::vector<int64_t> along = *dims;
-  if (term.is("Conv")) {
-    if (dims->size() != weight->size() - 1 || dims->front() != weight->front()) return std::nullopt;
-    if (std::any_of(dims->begin() + 1, dims->end(), [](int64_t d) { return d != 1; })) return std::nullopt;
-    along.push_back(1);
-  } else if (dims->size() != 1 || weight->size() != 2 || dims->front() != weight->back()) {
+  const Term view = terms_[of];
+  Term term = view.is("Reshape") ? terms_[view.arguments[0]] : view;
+  const bool is_turned = term.is("ConvTranspose") && term.ints[0] == 1;  // [inputs, outputs, …]
+  if ((!term.is("Conv") && !term.is("MatMul") && !is_turned) || !constants_.is_constant(term.arguments[1]))
     return std::nullopt;
-  }
+  const auto dims = constant_dims(terms_[scale].shape), weight = constant_dims(terms_[term.arguments[1]].shape);
+  if (!dims || !weight || !is_known(view.shape) || !is_known(term.shape)) return std::nullopt;
+  // The one axis along which the numbers differ.
+  const auto channel = std::ranges::find_if(*dims, [](int64_t d) { return d != 1; });
+  if (channel == dims->end() || std::any_of(channel + 1, dims->end(), [](int64_t d) { return d != 1; }))
+    return std::nullopt;
+  const int64_t at = static_cast<int64_t>(view.shape->size()) - (dims->end() - channel);
+  const auto axis = at < 0 ? std::nullopt : view.is("Reshape") ? views_.axis_before(of, at) : std::optional(at);
+  const bool is_last = term.is("MatMul");
+  const size_t wanted = is_last ? term.shape->size() - 1 : 1;
+  if (!axis || static_cast<size_t>(*axis) != wanted || (is_last && weight->size() != 2)) return std::nullopt;
+  const size_t outputs = is_last || is_turned ? 1 : 0;  // the axis of the weight
+  if (*channel != (*weight)[outputs]) return std::nullopt;
+  std::vector<int64_t> along(weight->size(), 1);
+  along[outputs] = *channel;
   const TermId by_row = views_.reshape(scale, ops::Shape(along.begin(), along.end()));
   const std::array both{Power{term.arguments[1], 1}, Power{by_row, 1}};
   auto numbers = combined(both, 1);
   if (!numbers || numbers->dims != *weight) return std::nullopt;
   const Scaled parts = this->weight(constants_.computed(type, std::move(*numbers)));
   term.arguments[1] = parts.term;
-  return Scaled{parts.factor, terms_.add(std::move(term))};
+  const TermId made = terms_.add(std::move(term));
+  return Scaled{parts.factor, view.is("Reshape") ? views_.reshape(made, *view.shape) : made};
+}
+
+// A term times a sum of numbers and powers of the same term, multiplied out; nullopt of all else.
+std::optional<std::vector<Scaled>> Arithmetic::polynomial(std::span<const Power> factors, double number) {
+  if (factors.size() != 2 || number == 0) return std::nullopt;
+  for (const size_t which : {0, 1}) {
+    const Power &one = factors[which], &other = factors[1 - which];
+    const Term of = terms_[other.term];
+    if (one.exponent != 1 || other.exponent != 1 || of.kind != Term::Kind::kSum || of.arguments.size() > kMostAddends)
+      continue;
+    std::vector<Scaled> addends;
+    for (size_t i = 0; i < of.arguments.size(); ++i) {
+      const Term& power = terms_[of.arguments[i]];
+      const bool is_power = power.kind == Term::Kind::kProduct && power.arguments.size() == 1 &&
+                            power.arguments[0] == one.term && power.numbers[0] > 0 && is_integer(power.numbers[0]);
+      if (!is_power && of.arguments[i] != one.term && !is_one(of.arguments[i])) break;
+      if (!is_held(number * of.numbers[i])) break;
+      const double exponent = is_power ? power.numbers[0] + 1 : is_one(of.arguments[i]) ? 1 : 2;
+      addends.push_back({number * of.numbers[i], product({{one.term, exponent}}, terms_[one.term].dtype)});
+    }
+    if (addends.size() == of.arguments.size()) return addends;
+  }
+  return std::nullopt;
 }
 
 TermId Arithmetic::product(const std::vector<Power>& given, DataType type, double number) {
@@ -398,6 +430,8 @@ TermId Arithmetic::product(const std::vector<Power>& given, DataType type, doubl
       return sum(addends, type);
     }
   }
+  if (!tensor)
+    if (const auto addends = polynomial(factors, number)) return sum(*addends, type);
   if (tensor) factors.push_back({*tensor, 1});
   if (factors.empty()) return scaled({number, constants_.one(type)}, type);
   if (factors.size() == 1 && factors[0].exponent == 1) return scaled({number, factors[0].term}, type);

@@ -74,6 +74,7 @@ class Arithmetic {
   std::optional<Numbers> combined(std::span<const Power> factors, double factor) const;
   std::optional<Numbers> added(std::span<const Scaled> addends) const;
   std::optional<Scaled> with_scaled_weight(TermId of, TermId scale, ir::DataType type);
+  std::optional<std::vector<Scaled>> polynomial(std::span<const Power> factors, double number);
   TermId constant(Numbers numbers, ir::DataType type);
   void add_factor(Power factor, double& number, std::vector<Power>& factors, ir::DataType type);
 

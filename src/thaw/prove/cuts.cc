@@ -21,7 +21,16 @@ TermId Algebra::slice_inside(TermId x, const Cut& cut) {
       cut.step == 1 && cut.begin.is_constant(0) && dim::same(cut.length, (*of.shape)[static_cast<size_t>(cut.axis)]);
   if (is_all) return x;
   const auto axis = of.is("Transpose") || of.is("Reshape") ? views.axis_before(x, cut.axis) : std::nullopt;
-  if (!axis || !is_known(of.shape)) return part(x, cut);
+  if (!axis || !is_known(of.shape)) {
+    const TermId same = views.unexpanded(views_inside(x));  // without axes of size 1 in front
+    const auto& bare = terms[same].shape;
+    const auto missing = static_cast<int64_t>(of.shape->size() - (is_known(bare) ? bare->size() : 0));
+    if (!is_known(bare) || missing > cut.axis || !is_same(*bare, Shape(of.shape->begin() + missing, of.shape->end())))
+      return part(x, cut);
+    Shape shape = *of.shape;
+    shape[static_cast<size_t>(cut.axis)] = cut.length;
+    return views.conform(part(same, {cut.axis - missing, cut.begin, cut.length, cut.step}), shape);
+  }
   const TermId inner = slice_inside(of.arguments[0], {*axis, cut.begin, cut.length, cut.step});
   if (of.is("Transpose")) return views.transpose(inner, of.ints);
   Shape shape = *of.shape;
@@ -64,13 +73,7 @@ std::optional<TermId> Algebra::cut_constants(TermId x, const Cut& cut, int depth
   }
   if (is_view) return views.expand(arguments[0], shape);
   if (is_each) return views.conform(of_each(of.op.substr(5), arguments[0]), shape);
-  std::vector<Scaled> addends;
-  std::vector<Power> factors;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    addends.push_back({of.numbers[i], arguments[i]});
-    factors.push_back({arguments[i], of.numbers[i]});
-  }
-  return views.conform(is_sum ? arithmetic.sum(addends, of.dtype) : arithmetic.product(factors, of.dtype), shape);
+  return views.conform(combined(of, arguments), shape);
 }
 
 // A cut of a sum or a product is that of what is added or multiplied.
@@ -83,19 +86,16 @@ TermId Algebra::part(TermId x, const Cut& cut, int depth) {
   const bool may_go_inside = (is_sum || of.kind == Term::Kind::kProduct) && depth < kDeepest &&
                              std::ranges::all_of(of.arguments, [&](TermId id) { return is_known(terms[id].shape); });
   if (!may_go_inside) return views.slice(x, std::span(&cut, 1));
-  std::vector<Scaled> addends;
-  std::vector<Power> factors;
-  for (size_t i = 0; i < of.arguments.size(); ++i) {
-    TermId one = of.arguments[i];
+  std::vector<TermId> arguments = of.arguments;
+  for (TermId& one : arguments) {
     const Shape& own = *terms[one].shape;
     Cut inner = cut;
     inner.axis = cut.axis - static_cast<int64_t>(shape.size() - own.size());
     if (inner.axis >= 0 && !is_one(own[static_cast<size_t>(inner.axis)])) one = part(one, inner, depth + 1);
-    addends.push_back({of.numbers[i], one});
-    factors.push_back({one, of.numbers[i]});
   }
   shape[static_cast<size_t>(cut.axis)] = cut.length;
-  return views.conform(is_sum ? arithmetic.sum(addends, of.dtype) : arithmetic.product(factors, of.dtype), shape);
+  const auto write = [&](const std::vector<TermId>& o) { return combined(of, o); };
+  return views.conform(elementwise(arguments, write).value_or(combined(of, arguments)), shape);
 }
 
 }  // namespace thaw::proving

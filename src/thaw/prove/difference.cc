@@ -33,6 +33,10 @@ std::string describe(const Terms& terms, TermId id, size_t model) {
 
 bool is_commutative(const Term& term) { return term.kind == Term::Kind::kSum || term.kind == Term::Kind::kProduct; }
 
+bool does_alike(const Term& a, const Term& b) {
+  return a.kind == b.kind && a.op == b.op && a.dtype == b.dtype && a.shape && b.shape && is_same(*a.shape, *b.shape);
+}
+
 // The arguments that only one has, each with its number.
 std::vector<TermId> left_over(const Term& of, const Term& other) {
   std::vector<TermId> left;
@@ -46,12 +50,16 @@ std::vector<TermId> left_over(const Term& of, const Term& other) {
 }
 
 // What the two are made of that differs, where all else is the same.
-std::optional<std::pair<TermId, TermId>> inner_difference(const Term& a, const Term& b) {
+std::optional<std::pair<TermId, TermId>> inner_difference(const Terms& terms, TermId of, TermId with) {
+  const Term &a = terms[of], &b = terms[with];
   if (a.kind != b.kind || a.dtype != b.dtype || a.arguments.empty()) return std::nullopt;
   if (is_commutative(a)) {
     const auto x = left_over(a, b), y = left_over(b, a);
     if (x.empty() || x.size() != y.size()) return std::nullopt;
-    const TermId first = *std::ranges::min_element(x), other = *std::ranges::min_element(y);  // what is made first
+    // What is made first, and what does the same there, where anything does.
+    const TermId first = *std::ranges::min_element(x);
+    const auto like = std::ranges::find_if(y, [&](TermId id) { return does_alike(terms[id], terms[first]); });
+    const TermId other = like != y.end() ? *like : *std::ranges::min_element(y);
     if (first == other) return std::nullopt;
     return std::pair(first, other);
   }
@@ -72,7 +80,7 @@ std::optional<std::pair<TermId, TermId>> inner_difference(const Term& a, const T
 
 std::string difference(const Terms& terms, TermId a, TermId b) {
   // Arguments have smaller numbers than what they are arguments of, so that this ends.
-  while (const auto inner = inner_difference(terms[a], terms[b])) std::tie(a, b) = *inner;
+  while (const auto inner = inner_difference(terms, a, b)) std::tie(a, b) = *inner;
   return fmt::format("{} against {}", describe(terms, a, 0), describe(terms, b, 1));
 }
 

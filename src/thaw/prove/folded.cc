@@ -60,29 +60,66 @@ std::optional<Numbers> added_up(const Numbers& of, std::span<const int64_t> axes
   return made;
 }
 
-// Of matrices, the right one of two axes.
+// Of matrices, the right one of two axes or of the same batch.
 std::optional<Numbers> multiplied_out(const Numbers& a, const Numbers& b) {
   constexpr int64_t kMostInner = 1 << 12, kMostSteps = int64_t{1} << 26;
   const int64_t inner = a.dims.back(), columns = b.dims.back(), rows = product_of(a.dims) / std::max<int64_t>(inner, 1);
-  if (b.dims.size() != 2 || inner <= 0 || inner > kMostInner || rows <= 0 || columns <= 0 ||
-      rows > kMostSteps / inner / columns)
+  const bool is_batch = b.dims.size() > 2;
+  if (is_batch &&
+      !std::ranges::equal(std::span(a.dims).first(a.dims.size() - 2), std::span(b.dims).first(b.dims.size() - 2)))
+    return std::nullopt;
+  if (inner <= 0 || inner > kMostInner || rows <= 0 || columns <= 0 || rows > kMostSteps / inner / columns)
     return std::nullopt;
   Numbers made{a.dims, {}, {}, a.roundings + b.roundings + static_cast<int>(inner) + 1};
   made.dims.back() = columns;
   const auto size_at = [](const Numbers& n, size_t i) {
     return n.magnitude.empty() ? std::fabs(n.values[i]) : n.magnitude[i];
   };
-  for (int64_t row = 0; row < rows; ++row)
+  const int64_t rows_of_sample = a.dims[a.dims.size() - 2];
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t first = is_batch ? row / rows_of_sample * inner * columns : 0;
     for (int64_t column = 0; column < columns; ++column) {
       double value = 0, magnitude = 0;
       for (int64_t k = 0; k < inner; ++k) {
-        const auto left = static_cast<size_t>(row * inner + k), right = static_cast<size_t>(k * columns + column);
+        const auto left = static_cast<size_t>(row * inner + k),
+                   right = static_cast<size_t>(first + k * columns + column);
         value += a.values[left] * b.values[right];
         magnitude += size_at(a, left) * size_at(b, right);
       }
       made.values.push_back(value);
       made.magnitude.push_back(magnitude);
     }
+  }
+  return made;
+}
+
+// Weights of rows of scores. What rounds a score by d moves each weight w by 2 d w at most: once for itself, once for their sum.
+std::optional<Numbers> weights_of(const Numbers& scores, int64_t axis, double rounding) {
+  constexpr int64_t kMostAddends = 1 << 12;
+  constexpr int kRoundings = 6;         // of a difference, an exponential, a quotient
+  constexpr double kMostLost = 0x1p-9;  // of what a rounding of the scores changes
+  const auto at = static_cast<size_t>(axis);
+  const int64_t count = scores.dims[at], inner = product_of(std::span(scores.dims).subspan(at + 1));
+  if (count <= 0 || count > kMostAddends || scores.values.empty()) return std::nullopt;
+  Numbers made{scores.dims, scores.values, scores.values, scores.roundings + static_cast<int>(count) + kRoundings};
+  for (size_t row = 0; row < scores.values.size() / static_cast<size_t>(count); ++row) {
+    const size_t first =
+        row / static_cast<size_t>(inner) * static_cast<size_t>(count * inner) + row % static_cast<size_t>(inner);
+    const auto place = [&](int64_t i) { return first + static_cast<size_t>(i * inner); };
+    double largest = scores.values[first], moved = 0, sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      largest = std::max(largest, scores.values[place(i)]);
+      moved =
+          std::max(moved, scores.magnitude.empty() ? std::fabs(scores.values[place(i)]) : scores.magnitude[place(i)]);
+    }
+    for (int64_t i = 0; i < count; ++i) sum += std::exp(scores.values[place(i)] - largest);
+    if (!(2 * moved * rounding * (scores.roundings + 1) <= kMostLost)) return std::nullopt;
+    for (int64_t i = 0; i < count; ++i) {
+      const double weight = std::exp(scores.values[place(i)] - largest) / sum;
+      made.values[place(i)] = weight;
+      made.magnitude[place(i)] = weight * (1 + 2 * moved);
+    }
+  }
   return made;
 }
 

@@ -65,6 +65,23 @@ class OfIntegers {
     return std::nullopt;
   }
 
+  // Where numbers that are known are not 0, axis by axis.
+  std::optional<TermId> non_zero() {
+    const auto values = integers_of(terms_, read_.operands[0]);
+    const std::vector<int64_t> dims = terms_[read_.operands[0]].ints;
+    if (!values || dims.empty()) return std::nullopt;
+    std::vector<std::vector<Dim>> places(dims.size());
+    for (size_t i = 0; i < values->size(); ++i) {
+      if ((*values)[i] == 0) continue;
+      auto left = static_cast<int64_t>(i);
+      for (size_t k = dims.size(); k-- > 0; left /= dims[k]) places[k].emplace_back(left % dims[k]);
+    }
+    std::vector<Dim> all;
+    for (const auto& axis : places) all.insert(all.end(), axis.begin(), axis.end());
+    const auto count = static_cast<int64_t>(places[0].size());
+    return algebra_.constants.sizes(DataType::kInt64, {static_cast<int64_t>(dims.size()), count}, std::move(all));
+  }
+
   std::optional<TermId> logical(std::string_view op) {
     if (!are_all(DataType::kBool, 2)) return std::nullopt;
     return algebra_.elementwise(read_.operands, [&](const std::vector<TermId>& o) { return algebra_.logical(op, o); });
@@ -245,6 +262,7 @@ std::vector<TermId> of_integers(Algebra& algebra, const NodeToRead& read) {
       {"Sub", [](OfIntegers& n) { return n.sum({1, -1}); }},
       {"Neg", [](OfIntegers& n) { return n.sum({-1}); }},
       {"Mul", [](OfIntegers& n) { return n.product(); }},
+      {"NonZero", [](OfIntegers& n) { return n.non_zero(); }},
       {"And", [](OfIntegers& n) { return n.logical("And"); }},
       {"Or", [](OfIntegers& n) { return n.logical("Or"); }},
       {"Not", [](OfIntegers& n) { return n.negated(); }},

@@ -215,6 +215,22 @@ class Laws {
     return {terms_.add(std::move(term))};
   }
 
+  // To the size that is there already: each element stands where it is read.
+  Results resize() {
+    static constexpr std::array<std::string_view, 5> kExact{"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                                                            "asymmetric", "align_corners"};
+    const TermId x = read_.operands[0];
+    const Shape* shape = read_.known_shape(0);
+    const auto mode = read_.node.attribute_string("coordinate_transformation_mode", "half_pixel");
+    const bool is_by_size = read_.has(3) && !read_.has(2) &&
+                            read_.node.attribute_string("keep_aspect_ratio_policy", "stretch") == "stretch";
+    const bool is_by_one = read_.has(2) && !read_.has(3) && algebra_.arithmetic.number_of(read_.operands[2]) == 1;
+    if (read_.opset < 11 || !shape || !is_known(terms_[x].shape) || !is_same(*shape, *terms_[x].shape) ||
+        std::ranges::find(kExact, mode) == kExact.end() || (!is_by_size && !is_by_one))
+      return {};
+    return unchanged();
+  }
+
   // What is repeated along an axis is expanded along one before it.
   Results tile() {
     const TermId x = read_.operands[0];
@@ -388,6 +404,7 @@ class Laws {
 
   Results gemm() { return read_.opset < 7 ? Results() : results_of(proving::gemm(algebra_, read_)); }
   Results convolution() { return results_of(proving::convolution(algebra_, read_)); }
+  Results transposed_convolution() { return results_of(proving::transposed_convolution(algebra_, read_)); }
 
   Results batch_norm() {
     const TermId x = read_.operands[0];
@@ -459,7 +476,7 @@ class Laws {
       return digits(to) > digits(from) &&
              (half ? to == DataType::kFloat || to == DataType::kDouble : to == DataType::kDouble);
     }
-    if (from == DataType::kBool) return to == DataType::kInt32 || to == DataType::kInt64 || to == DataType::kFloat;
+    if (from == DataType::kBool) return ir::is_integer(to) || is_real(to);
     const auto is_in = [](DataType type, std::initializer_list<DataType> list) {
       return std::ranges::find(list, type) != list.end();
     };
@@ -536,6 +553,7 @@ const std::unordered_map<std::string_view, Law>& table() {
       {"Concat", [](Laws& n) { return n.concat(); }},
       {"Gather", [](Laws& n) { return n.gather(); }},
       {"Pad", [](Laws& n) { return n.pad(); }},
+      {"Resize", [](Laws& n) { return n.resize(); }},
       {"Tile", [](Laws& n) { return n.tile(); }},
       {"Where", [](Laws& n) { return n.where(); }},
       {"Add", [](Laws& n) { return n.sum(kAdd); }},
@@ -564,6 +582,7 @@ const std::unordered_map<std::string_view, Law>& table() {
       {"MatMul", [](Laws& n) { return n.matmul(); }},
       {"Gemm", [](Laws& n) { return n.gemm(); }},
       {"Conv", [](Laws& n) { return n.convolution(); }},
+      {"ConvTranspose", [](Laws& n) { return n.transposed_convolution(); }},
       {"BatchNormalization", [](Laws& n) { return n.batch_norm(); }},
   };
   return laws;

@@ -69,23 +69,32 @@ struct Algebra {
   TermId of_each(const std::string& op, TermId x);
 
  private:
-  TermId moved_inside(TermId x, std::span<const int64_t> order, int depth = 0);
-  TermId moved_first(std::span<const TermId> operands) const;
+  std::optional<size_t> leading(std::span<const TermId> operands, const ops::Shape& whole) const;
+  TermId transposed(TermId x, std::span<const int64_t> order);  // of an operand that broadcasts
+  std::optional<TermId> reshaped_as(TermId x, const ops::Shape& from, const ops::Shape& to);
+  TermId views_inside(TermId x);
+  TermId views_inside(TermId x, size_t& left);
+  TermId combined(const Term& of, std::span<const TermId> arguments);  // a sum or a product, of others
+  std::optional<TermId> elementwise_without_ones(const std::vector<TermId>& operands, const Write& write);
   std::optional<TermId> elementwise_by_parts(const std::vector<TermId>& operands, const Write& write);
   TermId slice_inside(TermId x, const Cut& cut);
   TermId part(TermId x, const Cut& cut, int depth = 0);
   std::optional<TermId> cut_constants(TermId x, const Cut& cut, int depth = 0);
+  std::optional<TermId> gather_constants(TermId x, TermId indices, int64_t axis, const ops::Shape& shape);
   std::optional<Cut> run_of(TermId indices, int64_t axis, dim::Dim size) const;
   std::optional<TermId> reduce_inside(std::string_view op, TermId x, std::span<const int64_t> axes);
   std::optional<TermId> without_largest(TermId x, int64_t axis);
   Scaled without_factor(TermId x);
+  bool is_softmax(TermId x) const;
 };
 
 // Functions of one number whose constants are folded: "Cos".
 bool is_function_of_one(std::string_view op);
-// Sums along axes, which stay; products of matrices, the right one of two axes. nullopt where they are of too many numbers.
+// Sums along axes, which stay; products of matrices, the right one of two axes or of the same batch; softmax, where scores are rounded by
+// so much. nullopt where they are of too many numbers, or too much is lost.
 std::optional<Numbers> added_up(const Numbers& of, std::span<const int64_t> axes);
 std::optional<Numbers> multiplied_out(const Numbers& a, const Numbers& b);
+std::optional<Numbers> weights_of(const Numbers& scores, int64_t axis, double rounding);
 
 // A node that is read.
 struct NodeToRead {
@@ -117,9 +126,10 @@ std::optional<TermId> hidden(Algebra& algebra, TermId scores);
 // Scores of which those are hidden where the condition holds, by minus infinity.
 std::optional<TermId> hidden_where(Algebra& algebra, TermId condition, TermId scores);
 
-// What several operators begin with, in products.cc: Conv and FusedConv, Gemm and FusedGemm, each with its bias. nullopt where they
-// are not understood.
+// What several operators begin with, in products.cc: Conv and FusedConv, ConvTranspose, Gemm and FusedGemm, each with its bias. nullopt
+// where they are not understood.
 std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read);
+std::optional<TermId> transposed_convolution(Algebra& algebra, const NodeToRead& read);
 std::optional<TermId> gemm(Algebra& algebra, const NodeToRead& read);
 // com.microsoft's MultiHeadAttention, GroupQueryAttention and Attention, and ai.onnx's Attention, in attention.cc; empty where they are not
 // understood.

@@ -878,6 +878,153 @@ TEST(Laws, PositionsThatFollowEachOther) {
   expect_laws_hold(g, kSizes);
 }
 
+// What is done in one layout and given in another: merged, split, transposed, with operands that broadcast in each.
+TEST(Laws, ElementByElementInOtherLayouts) {
+  Graph g("float[4,n,m] x, float[4,n,m] p, float[4] pchannel, float[n,m] pplane, float[m] prow, float[6,1,m] shared",
+          18);
+  const auto reshaped = [&](const std::string& of, const std::vector<int64_t>& shape) {
+    return g.add(fmt::format("Reshape({}, {})", of, g.ints(shape)));
+  };
+  const std::string last = g.add(transposed("x", {1, 2, 0})), other = g.add(transposed("p", {1, 2, 0}));
+  const std::string rows = reshaped(last, {-1, 4}), other_rows = reshaped(other, {-1, 4});
+  const std::string columns = reshaped("x", {4, -1}), split = reshaped("x", {2, 2, -1}),
+                    image = g.add(fmt::format("Unsqueeze(x, {})", g.ints({0, 2})));
+  const std::string plane = reshaped("pplane", {-1, 1}), channel = reshaped("pchannel", {4, 1, 1}),
+                    halves = reshaped("pchannel", {2, 2, 1}), line = reshaped("pplane", {1, -1});
+  for (const std::string& op : kBinary) {
+    const auto both = [&](const std::string& a, const std::string& b) {
+      return g.add(fmt::format("{}({}, {})", op, a, b));
+    };
+    for (const std::string& b : {other, std::string("pchannel"), reshaped("pplane", {0, 0, 1})}) {
+      const std::string made = both(last, b);
+      g.add(transposed(made, {2, 0, 1}));
+      reshaped(made, {-1, 4});
+    }
+    for (const std::string& b : {other_rows, std::string("pchannel"), plane}) {
+      const std::string made = both(rows, b);
+      g.add(fmt::format("ReduceSum({}, {})", made, g.ints({1})));
+      reshaped(g.add(transposed(made, {1, 0})), {2, 2, -1});
+    }
+    for (const std::string& b : {line, reshaped("p", {4, -1})}) reshaped(both(columns, b), {2, -1});
+    for (const std::string& b : {halves, line}) reshaped(both(split, b), {4, -1});
+    both(both("x", channel), both("p", "pplane"));
+    both(image, g.add(fmt::format("Unsqueeze(p, {})", g.ints({0, 2}))));
+    reshaped(both(image, "prow"), {4, -1});
+  }
+  // As many heads as share one.
+  const std::string repeated = g.add(fmt::format("Expand(shared, {})", g.ints({6, 3, 1})));
+  const std::string heads = reshaped(repeated, {18, -1}), turned = g.add(transposed(heads, {1, 0}));
+  for (const std::string& of : {heads, turned, repeated}) {
+    g.add(fmt::format("Neg({})", of));
+    g.add(fmt::format("Mul({}, {})", of, g.floats("1", {0.5})));
+    g.add(fmt::format("Exp({})", of));
+  }
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, CutsOfSumsBehindViews) {
+  Graph g("float[n,24] x, float[n,24] y, float[24] bias, float[n,2,12] z", 18);
+  for (const std::string& sum :
+       {g.add("Add(x, bias)"), g.add("Mul(x, y)"), g.add(fmt::format("Add({}, bias)", g.add("Mul(x, y)")))})
+    for (const std::vector<int64_t>& shape :
+         {std::vector<int64_t>{0, 3, 8}, {0, 3, 2, 4}, {0, 2, 12}, {-1, 8}, {0, 1, 24}}) {
+      const std::string view = g.add(fmt::format("Reshape({}, {})", sum, g.ints(shape)));
+      for (int64_t axis = 0; axis < static_cast<int64_t>(shape.size()); ++axis) {
+        g.add(fmt::format("Slice({}, {}, {}, {})", view, g.ints({0}), g.ints({1}), g.ints({axis})));
+        g.add(fmt::format("Gather <axis = {}> ({}, {})", axis, view, g.ints({-1})));
+      }
+      if (shape.size() == 3 && shape[1] == 2) g.add(fmt::format("Add({}, z)", view));
+    }
+  expect_laws_hold(g, {{{"n", 1}}, {{"n", 2}}, {{"n", 4}}});
+}
+
+TEST(Laws, ConcatsOfWhatIsMovedInSeveralWays) {
+  Graph g("float[4,n,m] x, float[4,m,n] y, float[1,4] one", 18);
+  const std::string row = g.floats("1,4", {1, 2, 3, 4});
+  const auto rows = [&](const std::string& of) {
+    return g.add(fmt::format("Reshape({}, {})", g.add(transposed(of, {1, 2, 0})), g.ints({-1, 4})));
+  };
+  const std::string a = rows("x"), b = rows("y");
+  for (const std::vector<std::string>& parts :
+       {std::vector<std::string>{a, b}, {"one", a}, {b, "one", row}, {row, a, b}}) {
+    const std::string all = g.add(fmt::format("Concat <axis = 0> ({})", fmt::join(parts, ", ")));
+    g.add(transposed(all, {1, 0}));
+    g.add(fmt::format("Relu({})", all));
+  }
+  g.add(fmt::format("Concat <axis = 1> ({}, {})", a, a));
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, WeightsThatStandOnTheRight) {
+  Graph g("float[n,4,m] x, float[n,5,m] y, float[n,4,m] v", 18);
+  const std::string scores = g.add(fmt::format("MatMul(x, {})", g.add(transposed("y", {0, 2, 1}))));  // [n, 4, 5]
+  const std::string weights = g.add(fmt::format("Softmax({})", scores)), turned = g.add(transposed(weights, {0, 2, 1}));
+  g.add(fmt::format("MatMul({}, y)", weights));
+  g.add(fmt::format("MatMul({}, {})", g.add(transposed("y", {0, 2, 1})), turned));
+  g.add(fmt::format("MatMul({}, {})", g.add(transposed("v", {0, 2, 1})), weights));
+  g.add(fmt::format("MatMul({}, {})", turned, weights));
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, ResizedToWhatIsThere) {
+  Graph g("float[1,2,n,m] x", 18);
+  const std::string shape = g.add("Shape(x)"), ones = g.floats("4", {1, 1, 1, 1});
+  for (const char* mode : {"nearest", "linear", "cubic"})
+    for (const char* how : {"half_pixel", "pytorch_half_pixel", "asymmetric", "align_corners"}) {
+      const std::string attributes = fmt::format("<mode = \"{}\", coordinate_transformation_mode = \"{}\">", mode, how);
+      g.add(fmt::format("Resize {} (x, , , {})", attributes, shape));
+      g.add(fmt::format("Resize {} (x, , {})", attributes, ones));
+    }
+  expect_laws_hold(g, kSizes);
+}
+
+TEST(Laws, TransposedConvolutions) {
+  Graph g("float[n,4,3,5] x, float[3] bias, float[6] more");
+  const std::string weight = g.floats("4,3,3,2", ramp(72)), grouped = g.floats("4,3,2,2", ramp(48)),
+                    scale = g.floats("3,1,1", {2, -3, 0.5}), gain = g.floats("3", {2, -3, 0.5}),
+                    mean = g.floats("3", {0.5, 1, -1}), variance = g.floats("3", {0.5, 1, 2});
+  for (const char* how : {"", "<strides = [2, 1], pads = [1, 0, 2, 1]>", "<dilations = [2, 3], auto_pad = \"VALID\">",
+                          "<strides = [2, 3], output_padding = [1, 2]>"}) {
+    const std::string made = g.add(fmt::format("ConvTranspose {} (x, {}, bias)", how, weight));
+    g.add(fmt::format("Mul({}, {})", made, scale));
+    g.add(fmt::format("BatchNormalization ({}, {}, bias, {}, {})", made, gain, mean, variance));
+  }
+  const std::string made = g.add(fmt::format("ConvTranspose <group = 2> (x, {}, more)", grouped));
+  g.add(fmt::format("Mul({}, {})", made, g.floats("6,1,1", {1, -2, 3, 4, 0.5, 6})));
+  expect_laws_hold(g, {{{"n", 1}}, {{"n", 3}}});
+}
+
+TEST(Laws, AttentionOverConstants) {
+  Graph g("float[n,4] x, float[2,3,5] pbatch", 18);
+  const std::string a = g.floats("2,3,4", ramp(24)), b = g.floats("2,4,5", ramp(40)), table = g.floats("5,4", ramp(20));
+  const std::string product = g.add(fmt::format("MatMul({}, {})", a, b));
+  for (const int axis : {-1, 0, 1}) {
+    const std::string weights = g.add(fmt::format("Softmax <axis = {}> ({})", axis, product));
+    g.add(fmt::format("MatMul({}, {})", weights, g.add(transposed(b, {0, 2, 1}))));
+    g.add(fmt::format("Mul(pbatch, {})", weights));
+  }
+  for (const std::vector<int64_t>& at : {std::vector<int64_t>{3, 0, -1}, {2, 2}, {1}}) {
+    const std::string picked = g.add(fmt::format("Gather({}, {})", table, g.ints(at)));
+    g.add(fmt::format("Sigmoid({})", picked));
+    g.add(fmt::format("Gather <axis = 1> ({}, {})", table, g.ints(at)));
+  }
+  g.add(fmt::format("Add(x, {})", g.add(fmt::format("Gather({}, {})", table, g.ints({4})))));
+  expect_laws_hold(g, {{{"n", 1}}, {{"n", 2}}});
+}
+
+TEST(Laws, PolynomialsOfOneTerm) {
+  Graph g("float[n,m] x, float[n,m] y", 18);
+  const std::string one = g.floats("1", {1}), c = g.floats("1", {0.044715}), root = g.floats("1", {0.79788456});
+  const std::string square = g.add("Mul(x, x)");
+  for (const std::string& power : {square, g.add(fmt::format("Mul({}, x)", square)), std::string("x")}) {
+    const std::string inner = g.add(fmt::format("Add({}, {})", one, g.add(fmt::format("Mul({}, {})", c, power))));
+    for (const std::string& by : {std::string("x"), std::string("y"), square})
+      g.add(fmt::format("Mul({}, {})", root, g.add(fmt::format("Mul({}, {})", by, inner))));
+    g.add(fmt::format("Div(x, {})", inner));
+  }
+  expect_laws_hold(g, kSizes);
+}
+
 TEST(Laws, RotaryEmbedding) {
   const char* inputs =
       "float[2,3,8] x, float[2,2,3,4] heads, float[5,2] cos, float[5,2] sin, float[5,1] fewcos, float[5,1] fewsin, "
@@ -917,6 +1064,9 @@ TEST(Laws, WhatChangesNothing) {
   const std::string no = g.add(fmt::format("Cast <to = 9> ({})", g.ints({0})));
   g.add(fmt::format("Where({}, column, x)", yes));
   g.add(fmt::format("Where({}, column, x)", no));
+  const std::string truth = g.add("Less(x, column)");
+  for (const int type : {1, 3, 7, 10, 11, 13})
+    g.add(fmt::format("Cast <to = 9> ({})", g.add(fmt::format("Cast <to = {}> ({})", type, truth))));
   expect_laws_hold(g, kSizes);
 }
 
@@ -931,6 +1081,9 @@ TEST(Laws, SizesThatAreComputed) {
   g.add(fmt::format("Expand(row, {})", shape));
   g.add(fmt::format("ConstantOfShape({})", shape));
   g.add(fmt::format("Slice(x, {}, {}, {})", g.ints({0}), n, g.ints({2})));
+  for (const std::vector<int64_t>& numbers : {std::vector<int64_t>{0, 3, 0, -5}, {0, 0}, {1}})
+    g.add(fmt::format("NonZero({})", g.ints(numbers)));
+  g.add(fmt::format("NonZero({})", g.add(fmt::format("Reshape({}, {})", g.ints({0, 3, 0, 5, 6, 0}), g.ints({2, 3})))));
   expect_laws_hold(g, kSizes);
 }
 

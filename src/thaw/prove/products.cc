@@ -70,6 +70,14 @@ TermId without_pad(const Terms& terms, TermId x, std::vector<int64_t>& attribute
   return pad.arguments[0];
 }
 
+std::optional<TermId> with_bias(Algebra& algebra, TermId made, const NodeToRead& read) {
+  if (!read.has(2)) return made;
+  const auto bias = algebra.by_channel(read.operands[2], algebra.terms[made].shape->size());
+  if (!bias) return std::nullopt;
+  return algebra.elementwise({made, *bias},
+                             [&](const std::vector<TermId>& o) { return algebra.arithmetic.add(o[0], o[1]); });
+}
+
 }  // namespace
 
 std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read) {
@@ -98,11 +106,32 @@ std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read) {
     term.arguments[1] = parts.term;
     made = algebra.times(parts.factor, terms.add(std::move(term)));
   }
-  if (!read.has(2)) return made;
-  const auto bias = algebra.by_channel(read.operands[2], terms[made].shape->size());
-  if (!bias) return std::nullopt;
-  return algebra.elementwise({made, *bias},
-                             [&](const std::vector<TermId>& o) { return algebra.arithmetic.add(o[0], o[1]); });
+  return with_bias(algebra, made, read);
+}
+
+// What is added to each channel is added afterwards. A padding that follows from the sizes is none of this law.
+std::optional<TermId> transposed_convolution(Algebra& algebra, const NodeToRead& read) {
+  Terms& terms = algebra.terms;
+  const TermId x = read.operands[0], weight = read.operands[1];
+  const Shape* shape = read.known_shape(0);
+  const std::string_view padding = read.node.attribute_string("auto_pad", "NOTSET");
+  if (!is_real(terms[x].dtype) || !is_known(terms[weight].shape) || terms[weight].shape->size() < 3 || !shape ||
+      read.node.attribute("output_shape") || (padding != "NOTSET" && padding != "VALID"))
+    return std::nullopt;
+  const size_t axes = terms[weight].shape->size() - 2;
+  Term term;
+  term.op = "ConvTranspose";
+  term.ints = attributes_of_convolution(read, axes, padding);
+  if (term.ints.empty()) return std::nullopt;
+  const auto more = read.node.attribute_ints("output_padding");  // of the result, at the end of each axis
+  if (!more.empty() && more.size() != axes) return std::nullopt;
+  for (size_t k = 0; k < axes; ++k) term.ints.push_back(more.empty() ? 0 : more[k]);
+  const Scaled parts = algebra.arithmetic.weight(weight);
+  term.arguments = {x, parts.term};
+  term.dtype = terms[x].dtype;
+  term.shape = *shape;
+  const TermId made = algebra.times(parts.factor, terms.add(std::move(term)));
+  return with_bias(algebra, made, read);
 }
 
 std::optional<TermId> gemm(Algebra& algebra, const NodeToRead& read) {

@@ -169,6 +169,33 @@ Evaluated convolution(const Term& term, const Evaluated& x, const Evaluated& wei
   });
 }
 
+Evaluated transposed_convolution(const Term& term, const Evaluated& x, const Evaluated& weight) {
+  const size_t axes = weight.dims.size() - 2;
+  const auto listed = [&](size_t which, size_t k) { return term.ints.at(1 + which * axes + k); };
+  const int64_t outputs = weight.dims[1], inputs = x.dims[1] / term.ints[0];  // of a group
+  Dims result{x.dims[0], outputs * term.ints[0]};
+  for (size_t k = 0; k < axes; ++k)
+    result.push_back((x.dims[k + 2] - 1) * listed(0, k) + listed(4, k) + (weight.dims[k + 2] - 1) * listed(1, k) + 1 -
+                     listed(2, k) - listed(3, k));
+  Evaluated made = made_of(result, [](const Index&) { return 0.0; });
+  for_each_index(x.dims, [&](const Index& from) {
+    for_each_index(Dims(weight.dims.begin() + 1, weight.dims.end()), [&](const Index& tap) {
+      const int64_t group = from[1] / inputs;
+      Index to{from[0], group * outputs + tap[0]}, of{from[1], tap[0]};
+      size_t place = static_cast<size_t>(to[0] * result[1] + to[1]);
+      bool is_inside = true;
+      for (size_t k = 0; k < axes; ++k) {
+        const int64_t at = from[k + 2] * listed(0, k) + tap[k + 1] * listed(1, k) - listed(2, k);
+        is_inside = is_inside && at >= 0 && at < result[k + 2];
+        place = place * static_cast<size_t>(result[k + 2]) + static_cast<size_t>(std::max<int64_t>(at, 0));
+        of.push_back(tap[k + 1]);
+      }
+      if (is_inside) made.values[place] += at(x, from) * at(weight, of);
+    });
+  });
+  return made;
+}
+
 }  // namespace
 
 Evaluator::Evaluator(const Terms& terms, const Arrays& feeds) : terms_(terms), feeds_(feeds) {
@@ -336,6 +363,7 @@ Evaluated Evaluator::evaluate_operator(const Term& term) {
   if (term.is("Softmax") || term.is("LogSoftmax")) return softmax(x, term.ints[0], term.is("LogSoftmax"));
   if (term.is("MatMul")) return matmul(x, operands[1]);
   if (term.is("Conv")) return convolution(term, x, operands[1]);
+  if (term.is("ConvTranspose")) return transposed_convolution(term, x, operands[1]);
   if (term.is("Cast")) {
     const bool is_whole = !ir::is_floating(term.dtype);
     return made_of(x.dims, [&](const Index& index) { return is_whole ? std::trunc(at(x, index)) : at(x, index); });

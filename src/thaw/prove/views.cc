@@ -14,13 +14,13 @@ int64_t product_of(std::span<const int64_t> dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 
-namespace {
-
 Shape without_ones(const Shape& shape) {
   Shape kept;
   std::ranges::copy_if(shape, std::back_inserter(kept), [](Dim d) { return !is_one(d); });
   return kept;
 }
+
+namespace {
 
 std::vector<int64_t> strides(std::span<const int64_t> dims) {
   std::vector<int64_t> result(dims.size());
@@ -140,7 +140,82 @@ std::optional<std::vector<std::vector<int64_t>>> merged_axes(const Shape& from, 
   return groups;
 }
 
+// A part of an axis of a Reshape's operand, and of an axis of its result.
+struct Piece {
+  size_t from = 0, to = 0;
+  Dim size;
+};
+
+// What both shapes are made of, in order; nullopt where several axes become several others.
+std::optional<std::vector<Piece>> pieces_between(const Shape& from, const Shape& to) {
+  const auto blocks = blocks_between(from, to);
+  if (!blocks) return std::nullopt;
+  std::vector<Piece> pieces;
+  for (const Block& block : *blocks) {
+    if (block.from.count > 1 && block.to.count > 1) return std::nullopt;
+    for (size_t i = 0; i < std::max(block.from.count, block.to.count); ++i) {
+      const bool is_split = block.to.count > 1;
+      const size_t in = block.from.first + (is_split ? 0 : i), out = block.to.first + (is_split ? i : 0);
+      pieces.push_back({in, out, is_split ? to[out] : from[in]});
+    }
+  }
+  return pieces;
+}
+
 }  // namespace
+
+std::optional<std::vector<Block>> blocks_between(const Shape& from, const Shape& to) {
+  std::vector<Block> blocks;
+  size_t i = 0, k = 0;
+  // The fewest axes of both that are as many elements.
+  const auto next = [&]() -> std::optional<Block> {
+    Dim in = 1;
+    for (size_t n = 1; i + n <= from.size(); ++n) {
+      in = in * from[i + n - 1];
+      Dim out = 1;
+      for (size_t m = 1; k + m <= to.size(); ++m) {
+        out = out * to[k + m - 1];
+        if (in.is_known() && out.is_known() && dim::same(in, out)) return Block{{i, n}, {k, m}};
+      }
+    }
+    return std::nullopt;
+  };
+  while (i < from.size() && k < to.size()) {
+    const auto block = next();
+    if (!block) return std::nullopt;
+    blocks.push_back(*block);
+    i += block->from.count;
+    k += block->to.count;
+  }
+  if (i != from.size() || k != to.size()) return std::nullopt;
+  return blocks;
+}
+
+std::optional<Shape> reshaped_alike(const Shape& shape, const Shape& from, const Shape& to) {
+  const auto blocks = blocks_between(without_ones(from), without_ones(to));
+  if (!blocks || shape.size() > from.size()) return std::nullopt;
+  const size_t missing = from.size() - shape.size();
+  std::vector<size_t> in, out;  // axes of other sizes than 1
+  for (size_t i = 0; i < from.size(); ++i) {
+    const bool is_within = i < missing || is_one(shape[i - missing]) || dim::same(shape[i - missing], from[i]);
+    if (!is_within) return std::nullopt;
+    if (!is_one(from[i])) in.push_back(i);
+  }
+  for (size_t i = 0; i < to.size(); ++i)
+    if (!is_one(to[i])) out.push_back(i);
+  Shape made(to.size(), Dim(1));
+  for (const Block& block : *blocks) {
+    size_t repeated = 0;
+    for (size_t i = 0; i < block.from.count; ++i) {
+      const size_t axis = in[block.from.first + i];
+      if (axis < missing || is_one(shape[axis - missing])) ++repeated;
+    }
+    if (repeated == block.from.count) continue;
+    if (repeated > 0) return std::nullopt;
+    for (size_t i = 0; i < block.to.count; ++i) made[out[block.to.first + i]] = to[out[block.to.first + i]];
+  }
+  return made;
+}
 
 // Axes are moved before they are repeated, and before what is repeated is merged.
 std::optional<TermId> Views::transpose_inside(TermId x, std::span<const int64_t> order, const Shape& result) {
@@ -153,14 +228,66 @@ std::optional<TermId> Views::transpose_inside(TermId x, std::span<const int64_t>
     shape.insert(shape.begin(), order.size() - shape.size(), Dim(1));
     return expand(transpose(reshape(inner, shape), order), result);
   }
-  const auto groups = terms_[inner].is("Expand") ? merged_axes(*terms_[inner].shape, *of.shape) : std::nullopt;
-  if (!groups) return std::nullopt;
-  std::vector<int64_t> moved;
-  for (const int64_t axis : order) {
-    const auto& group = (*groups)[static_cast<size_t>(axis)];
-    moved.insert(moved.end(), group.begin(), group.end());
+  if (terms_[inner].is("Expand")) {
+    const auto groups = merged_axes(*terms_[inner].shape, *of.shape);
+    if (!groups) return std::nullopt;
+    std::vector<int64_t> moved;
+    for (const int64_t axis : order) {
+      const auto& group = (*groups)[static_cast<size_t>(axis)];
+      moved.insert(moved.end(), group.begin(), group.end());
+    }
+    return reshape(transpose(inner, moved), result);
   }
-  return reshape(transpose(inner, moved), result);
+  return transpose_pieces(inner, *of.shape, order, result);
+}
+
+// What is reshaped is moved as itself: its axes are split no further than into what is moved apart.
+std::optional<TermId> Views::transpose_pieces(TermId inner, const Shape& reshaped, std::span<const int64_t> order,
+                                              const Shape& result) {
+  const auto pieces = pieces_between(without_ones(*terms_[inner].shape), reshaped);
+  if (!pieces) return std::nullopt;
+  std::vector<size_t> moved;  // pieces in the order of the result
+  for (const int64_t axis : order)
+    for (size_t i = 0; i < pieces->size(); ++i)
+      if ((*pieces)[i].to == static_cast<size_t>(axis)) moved.push_back(i);
+  std::vector<size_t> place(pieces->size());  // of each piece among those
+  for (size_t i = 0; i < moved.size(); ++i) place[moved[i]] = i;
+  // What stays together is one piece.
+  std::vector<Piece> kept;
+  std::vector<size_t> kept_place;
+  for (size_t i = 0; i < pieces->size(); ++i) {
+    const Piece& one = (*pieces)[i];
+    if (!kept.empty() && kept.back().from == one.from && place[i - 1] + 1 == place[i]) {
+      kept.back().size = kept.back().size * one.size;
+      if (kept.back().size.is_unknown()) return std::nullopt;
+      continue;
+    }
+    kept.push_back(one);
+    kept_place.push_back(place[i]);
+  }
+  TermId base = inner;
+  if (terms_[inner].is("Transpose")) {  // one Transpose for both
+    base = terms_[inner].arguments[0];
+    const std::vector<int64_t> axes = terms_[inner].ints;
+    std::vector<size_t> sorted(kept.size());
+    std::iota(sorted.begin(), sorted.end(), 0);
+    std::ranges::sort(sorted, {}, [&](size_t i) { return std::pair(axes[kept[i].from], i); });
+    std::vector<Piece> by_base;
+    std::vector<size_t> place_by_base;
+    for (const size_t i : sorted) {
+      by_base.push_back(kept[i]);
+      place_by_base.push_back(kept_place[i]);
+    }
+    kept = std::move(by_base);
+    kept_place = std::move(place_by_base);
+  }
+  Shape sizes;
+  for (const Piece& one : kept) sizes.push_back(one.size);
+  if (base == inner && is_same(sizes, reshaped)) return std::nullopt;
+  std::vector<int64_t> permutation(kept.size());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::ranges::sort(permutation, {}, [&](int64_t i) { return kept_place[static_cast<size_t>(i)]; });
+  return reshape(transpose(reshape(base, sizes), permutation), result);
 }
 
 TermId Views::transpose(TermId x, std::span<const int64_t> permutation) {
@@ -193,19 +320,17 @@ TermId Views::transpose(TermId x, std::span<const int64_t> permutation) {
     for (const int64_t axis : order) composed.push_back(terms_[of].ints[static_cast<size_t>(axis)]);
     order = composed;
     of = terms_[of].arguments[0];
-  } else {
-    Shape moved;
-    for (const int64_t axis : order) moved.push_back((*terms_[of].shape)[static_cast<size_t>(axis)]);
-    if (const auto inside = transpose_inside(of, order, moved)) return reshape(*inside, result);
+    if (std::ranges::is_sorted(order)) return reshape(of, result);
   }
-  if (std::ranges::is_sorted(order)) return reshape(of, result);
+  Shape moved;
+  for (const int64_t axis : order) moved.push_back((*terms_[of].shape)[static_cast<size_t>(axis)]);
+  if (const auto inside = transpose_inside(of, order, moved)) return reshape(*inside, result);
   Term term;
   term.op = "Transpose";
   term.ints = order;
   term.arguments = {of};
   term.dtype = terms_[of].dtype;
-  term.shape = Shape();
-  for (const int64_t axis : order) term.shape->push_back((*terms_[of].shape)[static_cast<size_t>(axis)]);
+  term.shape = std::move(moved);
   return reshape(terms_.add(std::move(term)), result);
 }
 
@@ -288,18 +413,20 @@ std::optional<Cut> cut_before_reshape(const Shape& from, const Shape& to, const 
     ++end;
   const size_t behind = out.size() - at;
   if (behind <= end) return moved_to(in.size() - behind);
+  const auto blocks = blocks_between(without_ones(from), without_ones(to));
+  if (!blocks) return std::nullopt;
+  const auto block = std::ranges::find_if(
+      *blocks, [&](const Block& one) { return at >= one.to.first && at < one.to.first + one.to.count; });
+  if (block == blocks->end() || block->from.count != 1) return std::nullopt;
+  Cut moved = moved_to(block->from.first);
+  if (block->to.count == 1) return moved;
   // The first of several axes that one is split into.
-  if (at != begin || at >= in.size() || cut.step != 1) return std::nullopt;
+  if (at != block->to.first || cut.step != 1) return std::nullopt;
   Dim within = 1;
-  for (size_t k = at + 1; k < out.size(); ++k) {
-    within = within * to[out[k]];
-    if (!dim::same(to[out[at]] * within, from[in[at]])) continue;
-    Cut moved = moved_to(at);
-    moved.begin = cut.begin * within;
-    moved.length = cut.length * within;
-    return moved.begin.is_known() && moved.length.is_known() ? std::optional(moved) : std::nullopt;
-  }
-  return std::nullopt;
+  for (size_t k = 1; k < block->to.count; ++k) within = within * to[out[at + k]];
+  moved.begin = cut.begin * within;
+  moved.length = cut.length * within;
+  return moved.begin.is_known() && moved.length.is_known() ? std::optional(moved) : std::nullopt;
 }
 
 }  // namespace
@@ -330,6 +457,33 @@ std::optional<int64_t> Views::axis_before(TermId view, int64_t axis) const {
   if (!is_known(term.shape) || !is_known(of.shape)) return std::nullopt;
   const auto before = cut_before_reshape(*of.shape, *term.shape, {axis, 0, 1, 1});
   return before && before->length.is_constant(1) ? std::optional(before->axis) : std::nullopt;
+}
+
+std::optional<std::pair<Shape, int64_t>> Views::around(TermId view, int64_t axis) const {
+  const Term &term = terms_[view], &of = terms_[term.arguments[0]];
+  if (!is_known(term.shape) || !is_known(of.shape) || is_one((*term.shape)[static_cast<size_t>(axis)]))
+    return std::nullopt;
+  const Shape from = without_ones(*of.shape), to = without_ones(*term.shape);
+  const auto place = static_cast<size_t>(
+      std::count_if(term.shape->begin(), term.shape->begin() + axis, [](Dim d) { return !is_one(d); }));
+  const auto blocks = blocks_between(from, to);
+  if (!blocks) return std::nullopt;
+  const auto block = std::ranges::find_if(
+      *blocks, [&](const Block& one) { return place >= one.to.first && place < one.to.first + one.to.count; });
+  if (block->from.count != 1) return std::nullopt;
+  Shape shape(from.begin(), from.begin() + static_cast<ptrdiff_t>(block->from.first));
+  Dim first = 1, last = 1;  // what is split off on both sides
+  for (size_t k = block->to.first; k < block->to.first + block->to.count; ++k) {
+    if (k < place) first = first * to[k];
+    if (k > place) last = last * to[k];
+  }
+  if (!first.is_known() || !last.is_known()) return std::nullopt;
+  if (!is_one(first)) shape.push_back(first);
+  const auto at = static_cast<int64_t>(shape.size());
+  shape.push_back(to[place]);
+  if (!is_one(last)) shape.push_back(last);
+  shape.insert(shape.end(), from.begin() + static_cast<ptrdiff_t>(block->from.first) + 1, from.end());
+  return std::pair(std::move(shape), at);
 }
 
 // Cuts go inwards: what is left of a view is cut before it.
@@ -448,13 +602,44 @@ std::optional<TermId> Views::concat_inside(std::span<const TermId> parts, size_t
     const auto before = std::count(is_left_out.begin(), is_left_out.begin() + static_cast<ptrdiff_t>(axis), true);
     return reshape(concat(fewer, static_cast<int64_t>(axis) - before), shape);
   }
-  const std::vector<int64_t> order = terms_[parts[0]].ints;
+  // Of a part with axes of size 1 the Transpose may be a Reshape, of a constant it is none.
+  std::vector<int64_t> order;
+  for (const TermId part : parts) {
+    const auto moved = moved_as(part);
+    if (!moved) continue;
+    if (!order.empty() && order != *moved) return std::nullopt;
+    order = *moved;
+  }
+  if (order.empty()) return std::nullopt;
+  std::vector<int64_t> inverse(order.size());
+  for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
   std::vector<TermId> inner;
   for (const TermId part : parts) {
-    if (!terms_[part].is("Transpose") || terms_[part].ints != order) return std::nullopt;
-    inner.push_back(terms_[part].arguments[0]);
+    inner.push_back(transpose(part, inverse));
+    if (moved_as(inner.back())) return std::nullopt;
   }
   return transpose(concat(inner, order[axis]), order);
+}
+
+// The order of axes, where a term is a Transpose, or a Reshape of one that merges axes which stand together before it.
+std::optional<std::vector<int64_t>> Views::moved_as(TermId x) const {
+  const Term& term = terms_[x];
+  if (term.is("Transpose")) return term.ints;
+  if (!term.is("Reshape") || !terms_[term.arguments[0]].is("Transpose") || !is_known(term.shape)) return std::nullopt;
+  const Term& turned = terms_[term.arguments[0]];
+  if (!is_known(turned.shape)) return std::nullopt;
+  const auto blocks = blocks_between(*turned.shape, *term.shape);
+  if (!blocks || blocks->size() != term.shape->size()) return std::nullopt;
+  std::vector<int64_t> first;  // axis before the Transpose, by block
+  for (const Block& block : *blocks) {
+    first.push_back(turned.ints[block.from.first]);
+    for (size_t i = 1; i < block.from.count; ++i)
+      if (turned.ints[block.from.first + i] != first.back() + static_cast<int64_t>(i)) return std::nullopt;
+  }
+  std::vector<int64_t> sorted = first, order;
+  std::ranges::sort(sorted);
+  for (const int64_t axis : first) order.push_back(std::ranges::lower_bound(sorted, axis) - sorted.begin());
+  return order;
 }
 
 TermId Views::concat(std::span<const TermId> parts, int64_t axis) {

@@ -29,6 +29,20 @@ struct Parts {
   std::vector<dim::Dim> lengths;  // along the axis
 };
 
+// Axes of a Reshape's operand, and those of its result that they become: the fewest that are as many elements.
+struct Block {
+  struct Axes {
+    size_t first = 0, count = 0;
+  };
+  Axes from, to;
+};
+// Of shapes without axes of size 1; nullopt where that is not known.
+std::optional<std::vector<Block>> blocks_between(const ops::Shape& from, const ops::Shape& to);
+ops::Shape without_ones(const ops::Shape& shape);
+// The shape that broadcasts to `to` as this one does to `from`, where one of the two is reshaped to the other; nullopt where some of what
+// becomes one axis is repeated.
+std::optional<ops::Shape> reshaped_alike(const ops::Shape& shape, const ops::Shape& from, const ops::Shape& to);
+
 class Views {
  public:
   Views(Terms& terms, Constants& constants) : terms_(terms), constants_(constants) {}
@@ -50,6 +64,10 @@ class Views {
   // The axis of a Reshape's or Transpose's operand that is this one of its result; nullopt where there is none.
   std::optional<int64_t> axis_before(TermId view, int64_t axis) const;
 
+  // Of a Reshape, its operand with no more axes split than this one of its result needs, and where that stands there; nullopt where the
+  // axis is made of several.
+  std::optional<std::pair<ops::Shape, int64_t>> around(TermId view, int64_t axis) const;
+
   // The term without the axes of size 1 in front of all others, and without what expands it: what broadcasts alike.
   TermId unexpanded(TermId x);
   // Broadcast to the shape, where it has another: reshaped where only ones are new.
@@ -60,6 +78,9 @@ class Views {
   TermId view(const char* op, TermId x, const ops::Shape& shape);
   std::optional<TermId> reshape_inside(TermId x, const ops::Shape& shape);
   std::optional<TermId> transpose_inside(TermId x, std::span<const int64_t> order, const ops::Shape& result);
+  std::optional<TermId> transpose_pieces(TermId inner, const ops::Shape& reshaped, std::span<const int64_t> order,
+                                         const ops::Shape& result);
+  std::optional<std::vector<int64_t>> moved_as(TermId x) const;
   std::optional<TermId> concat_inside(std::span<const TermId> parts, size_t axis, const ops::Shape& shape);
   std::optional<TermId> slice_of_concat(TermId x, const Cut& cut);
   std::optional<TermId> slice_without_ones(TermId x, std::span<const Cut> cuts);
