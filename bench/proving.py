@@ -3,8 +3,8 @@
     python bench/proving.py --thaw build/thaw --models FOLDER
     python bench/proving.py --thaw build/thaw --models FOLDER --name lifted.onnx    # of what bench/lifting.py lifted there
 
-A model is any file of that name below the folder. The result of `optimize` is compared with the model that it was made of by `thaw verify --prove`;
-`fix`, `pin` and `split` say themselves what they proved. `pin` takes the sizes of the first run. What a verb refuses is counted apart.
+A model is any file of that name below the folder. What `optimize` and `fix` write is compared with the model that it was made of by `thaw verify --prove`;
+`pin` and `split` say themselves what they proved. `pin` takes the sizes of the first run. What a verb refuses is counted apart.
 
 Fusions are applied alone too: to the result of `--level clean`, all sites of one pass at a time. A site counts where every output is proven.
 """
@@ -62,8 +62,11 @@ class Verbs:
         return self.own("pin", model, "-o", self.folder / "pinned.onnx", "--sizes", sizes) if sizes else None
 
     def rename(self, model):
+        fixed = self.folder / "fixed.onnx"
+        fixed.unlink(missing_ok=True)
         names = ",".join(f"{name}=other_{k}" for k, name in enumerate(self.sizes(model)))
-        return self.own("fix", model, "-o", self.folder / "fixed.onnx", "--rename", names) if names else None
+        done = names and call([self.thaw, "fix", model, "-o", fixed, "--no-check", "--rename", names])
+        return self.compared(fixed, model) if done and fixed.exists() else None
 
     def split(self, model):
         with tempfile.TemporaryDirectory(dir=self.folder) as parts:

@@ -5,6 +5,7 @@ every third model.
 """
 import collections
 import copy
+import json
 import os
 import random
 import shlex
@@ -353,6 +354,48 @@ def test_near_misses_are_not_proven(thaw, save, name):
     outputs = proofs(thaw, save(a, "a"), save(b, "b"))
     # What float16 loses is within the tolerance of a run.
     assert verdicts(outputs) == {"y": "open" if name == "a Cast that loses" else "differs"} and outputs[0]["place"], outputs
+
+
+MASK = "scores under a mask of -1e20 or less count nothing"
+INTEGERS = "integers fit their types"
+SEEN = node("Greater", "x half", "seen")
+ASSUMING = {
+    "nothing": (EQUAL["Gelu"], X, []),
+    "a mask": (([SEEN, node("Where", "seen nought low", "m"), node("Add", "m x", "a"), node("Softmax", "a", "y")],
+                [SEEN, node("Where", "seen x low", "a"), node("Softmax", "a", "y")]), X, [MASK]),
+    "minus infinity": (([SEEN, node("Where", "seen nought least", "m"), node("Add", "m x", "a"), node("Softmax", "a", "y")],
+                        [SEEN, node("Where", "seen x least", "a"), node("Softmax", "a", "y")]), X, []),
+    "integers": (([node("Less", "ids three", "a"), node("Cast", "a", "y", to=FLOAT)],
+                  [node("GreaterOrEqual", "ids three", "a"), node("Not", "a", "b"), node("Cast", "b", "y", to=FLOAT)]), [("ids", INT64, ("n", 200))], [INTEGERS]),
+}
+
+
+@pytest.mark.parametrize("name", ASSUMING)
+def test_what_is_taken_for_granted_is_named(thaw, save, tmp_path, name):
+    """In the verdict, its text, the evidence, and when that is replayed."""
+    nodes, inputs, wanted = ASSUMING[name]
+    a, b = (save(one, part) for one, part in zip(pair(*nodes, constants=[*C, ("nought", f(0)), ("low", f(-3e38)), ("least", f(-np.inf))], inputs=inputs), "ab", strict=True))
+    evidence = tmp_path / "proof.json"
+    report = thaw.json("verify", a, "--against", b, "--prove", "--evidence", evidence, code=0)
+    assert verdicts(report["outputs"]) == {"y": "proven"} and report.get("assumptions", []) == wanted, report
+    steps = json.loads(evidence.read_text())["steps"]
+    assert sorted({text for step in steps for text in step.get("assumptions", [])}) == wanted
+    again = thaw.json("verify", a, "--against", b, "--replay", evidence, code=0)
+    assert again.get("assumptions", []) == wanted
+    text = thaw("verify", a, "--against", b, "--prove", code=0).stdout
+    assert ("assumed: " + "; ".join(wanted) in text) if wanted else "assumed" not in text, text
+
+
+def test_evidence_that_hides_an_assumption_is_refused(thaw, save, tmp_path):
+    nodes, inputs, _ = ASSUMING["integers"]
+    a, b = (save(one, part) for one, part in zip(pair(*nodes, constants=C, inputs=inputs), "ab", strict=True))
+    evidence = tmp_path / "proof.json"
+    thaw.json("verify", a, "--against", b, "--prove", "--evidence", evidence, code=0)
+    written = json.loads(evidence.read_text())
+    for step in written["steps"]:
+        step.pop("assumptions", None)
+    evidence.write_text(json.dumps(written))
+    thaw("verify", a, "--against", b, "--replay", evidence, code=2)
 
 
 def test_random_numbers_are_never_proven_equal(thaw, save):

@@ -42,7 +42,9 @@ struct Proof {
   size_t terms = 0;              // that both models are made of
   size_t rounded_constants = 0;  // numbers and tensors of one that the other has but for rounding
   double rounding_steps = 0;     // by how many steps of their type (ulp) at most
-  std::string reason;            // why nothing was compared; empty where something was, or nothing was to be
+  // What is taken for granted for what is proven, beside the sizes: "integers fit their types". Empty where nothing is.
+  std::vector<std::string> assumptions = {};
+  std::string reason;  // why nothing was compared; empty where something was, or nothing was to be
   std::optional<ProofEvidence> evidence = {};  // that was written, or checked
 
   THAW_API bool all_proven() const;  // there are outputs, and each is proven

@@ -139,7 +139,9 @@ TermId Constants::sizes(DataType type, std::vector<int64_t> dims, std::vector<di
   term.shape = ops::Shape(dims.begin(), dims.end());
   term.ints = std::move(dims);
   term.dims = std::move(elements);
-  return terms_.add(std::move(term));
+  const bool is_computed = std::ranges::any_of(
+      term.dims, [&](dim::Dim d) { return d.is_known() && !d.is_constant() && terms_.scope().symbol_id(d) < 0; });
+  return terms_.assuming(is_computed ? kIntegersFit : 0, terms_.add(std::move(term)));
 }
 
 TermId Constants::read(const Tensor& tensor) {

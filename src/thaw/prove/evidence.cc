@@ -166,8 +166,7 @@ struct EvidenceSearch::Work {
     plan.step.by = Step::By::kConstant;
     if (are_one_constant(both)) return plan;
     if (auto sizes = common_sizes(sides, both)) {
-      plan.step.by = Step::By::kSizes;
-      plan.step.term = std::move(*sizes);
+      plan.step = std::move(*sizes);
       return plan;
     }
     if (auto node = by_node(pair)) return node;

@@ -38,6 +38,7 @@ struct Step {
   std::vector<std::string> model_nodes, reference_nodes, term;
   bool has_scaled_weights = false;
   std::vector<Rounded> rounded;
+  std::vector<std::string> assumed;  // texts of what is taken for granted; kSizes' too
 
   bool operator==(const Step&) const = default;
 };

@@ -41,6 +41,7 @@ Json to_json(const Step& step) {
   if (step.by == Step::By::kLaws || step.by == Step::By::kSizes) json["term"] = step.term;
   if (step.has_scaled_weights) json["scaled_weights"] = true;
   for (const Rounded& one : step.rounded) json["rounded"].push_back(to_json(one));
+  if (!step.assumed.empty()) json["assumptions"] = step.assumed;
   return json;
 }
 
@@ -116,9 +117,9 @@ class Reader {
 };
 
 Step step_of(const nlohmann::json& json, size_t i, const std::string& where) {
-  const Reader read(
-      json, fmt::format("step {}", i), where,
-      {"model", "reference", "by", "given", "model_nodes", "reference_nodes", "term", "scaled_weights", "rounded"});
+  const Reader read(json, fmt::format("step {}", i), where,
+                    {"model", "reference", "by", "given", "model_nodes", "reference_nodes", "term", "scaled_weights",
+                     "rounded", "assumptions"});
   Step step;
   step.model = read.text("model");
   step.reference = read.text("reference");
@@ -139,6 +140,7 @@ Step step_of(const nlohmann::json& json, size_t i, const std::string& where) {
     if (json["scaled_weights"] != true) read.refuse("has 'scaled_weights', which is not true");
     step.has_scaled_weights = true;
   }
+  if (read.has("assumptions")) step.assumed = read.texts("assumptions");
   if (read.has("rounded") && read.array("rounded").empty()) read.refuse("has 'rounded' of nothing");
   if (read.has("rounded"))
     for (const auto& one : read.array("rounded")) {

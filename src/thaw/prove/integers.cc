@@ -219,7 +219,7 @@ std::optional<TermId> Algebra::at_most(TermId a, TermId b) {
   if (is_of_ring(terms[a].dtype))
     return elementwise({a, b}, [&](const std::vector<TermId>& o) {
       const TermId above = arithmetic.sum({{1, o[0]}, {-1, o[1]}}, terms[o[0]].dtype);
-      return terms.apply("AtMostZero", {above}, DataType::kBool, terms[above].shape);
+      return terms.assuming(kIntegersFit, terms.apply("AtMostZero", {above}, DataType::kBool, terms[above].shape));
     });
   return elementwise({a, b}, [&](const std::vector<TermId>& o) {
     return terms.apply("node LessOrEqual", o, DataType::kBool, broadcast_of(terms, o),
@@ -243,7 +243,7 @@ TermId Algebra::negation(TermId truth) {
     if (of.is("AtMostZero")) {
       const ir::DataType type = terms[of.arguments[0]].dtype;
       const TermId above = arithmetic.sum({{-1, of.arguments[0]}, {1, constants.sizes(type, {}, {Dim(1)})}}, type);
-      return terms.apply("AtMostZero", {above}, DataType::kBool, terms[above].shape);
+      return terms.assuming(kIntegersFit, terms.apply("AtMostZero", {above}, DataType::kBool, terms[above].shape));
     }
     if (of.is("And") || of.is("Or")) {
       std::vector<TermId> opposites;

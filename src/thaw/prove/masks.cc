@@ -116,11 +116,12 @@ std::optional<TermId> hide(Algebra& algebra, TermId condition, TermId scores, Hi
   if (how == Hides::kByFinite && has_mask(algebra, scores)) return std::nullopt;
   return algebra.elementwise({condition, scores}, [&](const std::vector<TermId>& o) {
     const auto &of = algebra.terms[o[0]].shape, &by = algebra.terms[o[1]].shape;
-    return algebra.terms.apply("Hide", {o[0], o[1]}, algebra.terms[scores].dtype,
-                               of && by ? broadcast_shapes(*of, *by) : std::nullopt,
-                               leaves_one(algebra.terms, o[0]) ? "some"
-                               : how == Hides::kByInfinite     ? "infinite"
-                                                               : "finite");
+    const TermId made = algebra.terms.apply("Hide", {o[0], o[1]}, algebra.terms[scores].dtype,
+                                            of && by ? broadcast_shapes(*of, *by) : std::nullopt,
+                                            leaves_one(algebra.terms, o[0]) ? "some"
+                                            : how == Hides::kByInfinite     ? "infinite"
+                                                                            : "finite");
+    return algebra.terms.assuming(how == Hides::kByFinite ? kMasksHide : 0, made);
   });
 }
 

@@ -27,6 +27,7 @@ Comparison compare(const Sides& sides, Weights weights, Evidence* evidence) {
   first.read();
   second.read();
   Comparison result;
+  const std::vector<uint8_t> assumed = algebra.terms.all_assumed();
   for (const std::string& name : sides.output_names(0)) {
     const ir::Value *ours = sides.output(0, name), *theirs = sides.output(1, name);
     if (!theirs) continue;
@@ -35,6 +36,7 @@ Comparison compare(const Sides& sides, Weights weights, Evidence* evidence) {
     output.name = name;
     output.is_proven = a == b;
     if (!output.is_proven) output.place = difference(algebra.terms, a, b);
+    output.assumed = assumed[a];
   }
   result.terms = algebra.terms.size();
   result.rounded = algebra.constants.rounded().size();
@@ -62,7 +64,12 @@ Comparison compare(const ir::Model& model, const ir::Model& reference, std::span
   Comparison result = compare(sides, Weights::kAsRead, evidence);
   for (const AlignedSize& size : sides.aligned().sizes)
     if (size.bound) result.sizes.push_back(*size.bound);
-  if (std::ranges::all_of(result.outputs, &ProvenOutput::is_proven)) return result;
+  const auto with_assumed = [](Comparison made) {
+    for (const ProvenOutput& output : made.outputs)
+      if (output.is_proven) made.assumed |= output.assumed;
+    return made;
+  };
+  if (std::ranges::all_of(result.outputs, &ProvenOutput::is_proven)) return with_assumed(std::move(result));
   // What is open may be so for a scale in a weight. Each of the two is a proof of its own.
   Comparison again = compare(sides, Weights::kScaled, evidence);
   bool is_needed = false;
@@ -76,7 +83,7 @@ Comparison compare(const ir::Model& model, const ir::Model& reference, std::span
     result.rounded += again.rounded;
     result.most_steps = std::max(result.most_steps, again.most_steps);
   }
-  return result;
+  return with_assumed(std::move(result));
 }
 
 }  // namespace thaw::proving

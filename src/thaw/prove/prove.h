@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct ProvenOutput {
   bool is_proven = false;
   // Where the two differ, as far as the proof has come: "Softmax 'b.3' against MultiHeadAttention 'b.3'".
   std::string place;
+  uint8_t assumed = 0;  // for both to be what they are: bits of Assumption
 };
 
 struct Comparison {
@@ -29,6 +31,7 @@ struct Comparison {
   size_t terms = 0;                   // that both models are made of
   size_t rounded = 0;                 // constants that were taken for others, which they equal but for rounding
   double most_steps = 0;              // by how many steps of their type the farthest
+  uint8_t assumed = 0;                // for what is proven: bits of Assumption
 };
 
 // At the sizes that both models declare, and that are within the bounds. `evidence`, where it is not null, gets the steps of what is

@@ -73,7 +73,8 @@ class Replay {
               .reference_nodes = {},
               .term = {},
               .has_scaled_weights = false,
-              .rounded = {}};
+              .rounded = {},
+              .assumed = {}};
     switch (step.by) {
       case Step::By::kInput:
         if (!are_one_input(sides_, pair)) fail("are not one input");
@@ -84,7 +85,9 @@ class Replay {
       case Step::By::kSizes: {
         auto sizes = common_sizes(sides_, pair);
         if (!sizes) fail("are not the same expressions of the sizes");
-        made.term = std::move(*sizes);
+        made = std::move(*sizes);
+        made.model = step.model;
+        made.reference = step.reference;
         break;
       }
       case Step::By::kNode:

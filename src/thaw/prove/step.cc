@@ -45,12 +45,20 @@ bool are_one_constant(const Equal& pair) {
   return std::ranges::equal(a->bytes(), b->bytes());
 }
 
-std::optional<std::vector<std::string>> common_sizes(const Sides& sides, const Equal& pair) {
+std::optional<Step> common_sizes(const Sides& sides, const Equal& pair) {
   Algebra algebra(sides.scope());
   ModelReader model(algebra, sides.facts(0), 0), reference(algebra, sides.facts(1), 1);
   const auto ours = model.sizes_of(pair.model), theirs = reference.sizes_of(pair.reference);
   if (!ours || !theirs || *ours != *theirs) return std::nullopt;
-  return text_of(algebra.terms, *ours, {});
+  return Step{.model = {},
+              .reference = {},
+              .by = Step::By::kSizes,
+              .given = {},
+              .model_nodes = {},
+              .reference_nodes = {},
+              .term = text_of(algebra.terms, *ours, {}),
+              .rounded = {},
+              .assumed = texts_of(algebra.terms[*ours].assumed)};
 }
 
 bool do_the_same(const Sides& sides, const Equal& pair, std::span<const std::optional<Equal>> operands) {
@@ -119,7 +127,8 @@ std::optional<Step> by_laws(const Sides& sides, const Equal& pair, std::span<con
             .reference_nodes = {},
             .term = text_of(algebra.terms, ours, names),
             .has_scaled_weights = weights == Weights::kScaled,
-            .rounded = algebra.constants.rounded()};
+            .rounded = algebra.constants.rounded(),
+            .assumed = texts_of(algebra.terms.all_assumed()[ours])};
   for (const auto& [reader, side, nodes] :
        {std::tuple(&model, size_t{0}, &step.model_nodes), {&reference, 1, &step.reference_nodes}})
     for (const ir::Node* node : reader->nodes_read()) {

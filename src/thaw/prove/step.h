@@ -17,8 +17,9 @@ struct Equal {
 
 bool are_one_input(const Sides& sides, const Equal& pair);
 bool are_one_constant(const Equal& pair);
-// The term that both are, as text; nullopt where one of the two is not known at all sizes, or they differ.
-std::optional<std::vector<std::string>> common_sizes(const Sides& sides, const Equal& pair);
+// The expressions that both are; nullopt where one of the two is not known at all sizes, or they differ. The names of the values are
+// not filled in.
+std::optional<Step> common_sizes(const Sides& sides, const Equal& pair);
 // Whether the same outputs of nodes that do the same, `operands` being equal; nullopt stands for one that is left out.
 bool do_the_same(const Sides& sides, const Equal& pair, std::span<const std::optional<Equal>> operands);
 

@@ -66,6 +66,23 @@ std::optional<ops::Shape> broadcast_shapes(const ops::Shape& a, const ops::Shape
   return result;
 }
 
+std::vector<std::string> texts_of(uint8_t assumed) {
+  std::vector<std::string> texts;
+  if (assumed & kIntegersFit) texts.emplace_back("integers fit their types");
+  if (assumed & kMasksHide) texts.emplace_back("scores under a mask of -1e20 or less count nothing");
+  return texts;
+}
+
+std::vector<uint8_t> Terms::all_assumed() const {
+  std::vector<uint8_t> all;
+  for (const Term& term : terms_) {  // arguments come before what they are arguments of
+    all.push_back(term.assumed);
+    for (const TermId one : term.arguments)
+      if (one != kNoTerm) all.back() |= all[one];
+  }
+  return all;
+}
+
 TermId Terms::insert(Term term, std::string key) {
   was_there_ = false;
   term.made_by[static_cast<size_t>(model_)] = node_;

@@ -33,6 +33,14 @@ struct Computed {
   int roundings = 0;
 };
 
+// What is taken for granted where a law needs it: bits.
+enum Assumption : uint8_t {
+  kIntegersFit = 1,  // sums, differences and multiples of integers fit their types
+  kMasksHide = 2,    // a score that a large negative number is added to, or stands in the place of, counts nothing
+};
+// Each as a sentence's end: "integers fit their types".
+std::vector<std::string> texts_of(uint8_t assumed);
+
 struct Term {
   enum class Kind : uint8_t {
     kInput,
@@ -55,6 +63,7 @@ struct Term {
 
   std::shared_ptr<const ir::Tensor> tensor;     // a constant that was read
   std::shared_ptr<const Computed> computed;     // one that was not
+  uint8_t assumed = 0;                          // for it to be this; no part of what it is
   std::array<const ir::Node*, 2> made_by = {};  // the first node of each model that is this, for messages; may be null
 
   bool is(std::string_view name) const { return kind == Kind::kOperator && op == name; }
@@ -87,6 +96,12 @@ class Terms {
   TermId add_unique(Term term);
   TermId apply(std::string op, std::vector<TermId> arguments, ir::DataType dtype, std::optional<ops::Shape> shape,
                std::string settings = {});
+  TermId assuming(uint8_t what, TermId id) {
+    terms_[id].assumed |= what;
+    return id;
+  }
+  // What is taken for granted for each term and all that it is made of.
+  std::vector<uint8_t> all_assumed() const;
   bool was_there() const { return was_there_; }  // of the term that was added last
 
   // What a body computes is another term than the same outside of it, unless that was there before: what is known of a

@@ -52,6 +52,11 @@ std::string evidence_text(const ProofEvidence& evidence) {
                                evidence.steps_by_laws));
 }
 
+// "assumed: integers fit their types"; empty where nothing is.
+std::string assumptions_of(const Proof& proof) {
+  return proof.assumptions.empty() ? "" : fmt::format("assumed: {}", fmt::join(proof.assumptions, "; "));
+}
+
 }  // namespace
 
 std::string outputs_proof_text(const Proof& proof) {
@@ -63,7 +68,9 @@ std::string outputs_proof_text(const Proof& proof) {
       what = std::string(verdict_name(output.verdict)) + (output.place.empty() ? "" : ": " + output.place);
     table.add({"output " + output.name, std::move(what)});
   }
-  return "\n" + table.text(0) + (proof.evidence ? evidence_text(*proof.evidence) + "\n" : "");
+  const std::string assumed = assumptions_of(proof);
+  return "\n" + table.text(0) + (assumed.empty() ? "" : assumed + "\n") +
+         (proof.evidence ? evidence_text(*proof.evidence) + "\n" : "");
 }
 
 std::string proof_text(const Proof& proof, bool all) {
@@ -78,6 +85,7 @@ std::string proof_text(const Proof& proof, bool all) {
     text = fmt::format("proven equal to the original {}: {}{}\n", printable(sizes_of(proof)),
                        proven == proof.outputs.size() ? outputs : fmt::format("{} of {}", proven, outputs),
                        rounding.empty() ? "" : "; " + rounding);
+  if (!proof.assumptions.empty()) text += assumptions_of(proof) + "\n";
   size_t shown = 0;
   for (const OutputProof& output : proof.outputs) {
     if (is_proven(output) || (++shown > kShown && !all)) continue;
@@ -102,6 +110,7 @@ void write_proof_members(JsonWriter& json, const Proof& proof, std::string_view 
   json.member("terms", proof.terms);
   json.member("rounded_constants", proof.rounded_constants);
   json.member("rounding_steps", proof.rounding_steps);
+  if (!proof.assumptions.empty()) write_texts(json, "assumptions", proof.assumptions);
   json.optional_member("reason", proof.reason);
   if (!proof.evidence) return;
   json.member_object("evidence", kLine);
@@ -133,6 +142,7 @@ void add_proof(HtmlPage& page, const Proof& proof) {
   }
   page.table({"output", "verdict", "not proven"}, rows);
   page.sentence(fmt::format("In real arithmetic, of {}.", size_of(proof)));
+  if (!proof.assumptions.empty()) page.sentence(fmt::format("Assumed: {}.", fmt::join(proof.assumptions, "; ")));
   if (proof.evidence) page.sentence(evidence_text(*proof.evidence) + ".");
 }
 

@@ -54,6 +54,7 @@ Proof proof_of(proving::Comparison compared, const ir::Model& model) {
               .terms = compared.terms,
               .rounded_constants = compared.rounded,
               .rounding_steps = compared.most_steps,
+              .assumptions = proving::texts_of(compared.assumed),
               .reason = {}};
   for (proving::ProvenOutput& output : compared.outputs)
     proof.outputs.push_back({.name = std::move(output.name),

@@ -167,7 +167,11 @@ VerifyReport replayed(const VerifyOptions& options, const ir::Model& model, cons
     report.proof.rounded_constants += step.rounded.size();
     for (const proving::Rounded& one : step.rounded)
       report.proof.rounding_steps = std::max(report.proof.rounding_steps, one.steps);
+    for (const std::string& text : step.assumed)
+      if (std::ranges::find(report.proof.assumptions, text) == report.proof.assumptions.end())
+        report.proof.assumptions.push_back(text);
   }
+  std::ranges::sort(report.proof.assumptions);
   report.proof.evidence = summary_of(evidence, options.replay);
   return report;
 }
