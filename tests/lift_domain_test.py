@@ -99,6 +99,15 @@ def filled_without_a_node(h, w):
     return model
 
 
+def counted_otherwise(h, w):
+    """A level that is halved twice and doubled, and numbers of its width, of which nothing says how the half is rounded."""
+    net, x, sides = Net(), "x", [2 * -(-n // 4) for n in (h, w)]
+    for i in range(2):
+        x = net.add("Conv", x, net.constant(rng(i).standard_normal((2, 2, 3, 3), dtype=np.float32)), strides=[2, 2], pads=[1, 1, 1, 1])
+    x = net.add("ConvTranspose", x, net.constant(rng(2).standard_normal((2, 2, 2, 2), dtype=np.float32)), strides=[2, 2])
+    return net.model([1, 2, h, w], net.add("Mul", x, net.constant(np.float32((sides[0] * sides[1]) ** .5))))
+
+
 def joined_levels(h, w):
     """A level at half the size, resized back to h x w and added."""
     net = Net()
@@ -124,7 +133,7 @@ GRIDS = [[(224, 224), (256, 256), (320, 320)], [(64, 96), (128, 64), (96, 160)],
          [(224, 256), (256, 320), (320, 224)]]
 UNSEEN = {1: [(29,), (37,), (48,), (50,), (67,), (72,)], 2: [(66, 66), (97, 131), (100, 64), (128, 192), (130, 98), (256, 160)]}
 MODULES = {halves: LISTS, longer_half: LISTS, stretched: LISTS, chunks: LISTS, strided: LISTS, texts: LISTS, windows: GRIDS,
-           padded_windows: GRIDS, patches: GRIDS, filled_patches: GRIDS, filled_without_a_node: GRIDS, joined_levels: GRIDS, flattened: GRIDS, column_of_each: GRIDS}
+           padded_windows: GRIDS, patches: GRIDS, filled_patches: GRIDS, filled_without_a_node: GRIDS, counted_otherwise: GRIDS, joined_levels: GRIDS, flattened: GRIDS, column_of_each: GRIDS}
 
 
 # What the graph tells at every size: no trace's sizes leave anything open, but that they are square.

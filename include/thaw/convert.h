@@ -16,9 +16,9 @@
 
 #include "thaw/export.h"
 #include "thaw/finding.h"
+#include "thaw/generate.h"
 #include "thaw/model.h"
 #include "thaw/optimize.h"
-#include "thaw/prompts.h"
 #include "thaw/report.h"
 #include "thaw/run.h"
 

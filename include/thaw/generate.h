@@ -37,6 +37,18 @@ struct GenerateOptions {
   std::function<void(int64_t token, std::string_view text)> progress = {};
 };
 
+// Samples of a folder of models: prompts, each with at most one image or recording, and the answer that the models give. A list of one
+// goes with each of the other.
+struct PromptOptions {
+  std::filesystem::path checkpoint = {};          // as GenerateOptions::checkpoint
+  std::vector<std::filesystem::path> files = {};  // images or recordings; empty: words alone
+  std::vector<std::string> prompts = {};          // users' messages, to which the chat template is applied
+  std::vector<std::vector<int64_t>> tokens = {};  // instead: whole prompts as token ids, a placeholder for each file
+  int64_t answer_tokens = 16;                     // at most so many tokens of an answer are fed, and compared
+
+  bool any() const { return !prompts.empty() || !tokens.empty(); }
+};
+
 struct Generated {
   std::vector<int64_t> tokens;  // without the end-of-text token
   std::string text;             // empty where the checkpoint has no tokenizer

@@ -17,8 +17,8 @@
 
 #include "thaw/convert.h"
 #include "thaw/export.h"
+#include "thaw/generate.h"
 #include "thaw/model.h"
-#include "thaw/prompts.h"
 #include "thaw/report.h"
 
 namespace thaw {

@@ -44,7 +44,6 @@
 #include "thaw/model.h"
 #include "thaw/optimize.h"
 #include "thaw/pin.h"
-#include "thaw/prompts.h"
 #include "thaw/report.h"
 #include "thaw/run.h"
 #include "thaw/sensitivity.h"

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "thaw/cli/help.h"
 #include "thaw/cli/options.h"
@@ -56,7 +59,11 @@ std::string names_in_roff(const OptionInfo& option) {
   };
   for (const std::string& name : option.short_names) add("-", name);
   for (const std::string& name : option.long_names) add("--", name);
-  return option.takes_value() ? fmt::format("{} \\fI{}\\fR", text, roff(option.type)) : text;
+  if (!option.takes_value()) return text;
+  // A line is broken between choices.
+  const std::vector<std::string> choices = option.choices();
+  const std::string type = choices.empty() ? option.type : fmt::format("{}", fmt::join(choices, " | "));
+  return fmt::format("{} \\fI{}\\fR", text, roff(type));
 }
 
 void add_options(std::string& page, const std::vector<OptionInfo>& options) {

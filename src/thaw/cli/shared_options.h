@@ -13,9 +13,9 @@
 #include "thaw/cli/output.h"
 #include "thaw/convert.h"
 #include "thaw/fix.h"
+#include "thaw/generate.h"
 #include "thaw/inputs.h"
 #include "thaw/model.h"
-#include "thaw/prompts.h"
 #include "thaw/run.h"
 
 namespace thaw::cli {

@@ -44,8 +44,8 @@ Prompt PromptMaker::make(const GenerateOptions& options) {
   return prompt;
 }
 
-std::string PromptMaker::text(std::vector<int64_t> tokens) const {
-  return tokenizer_ ? tokenizer_->text(std::move(tokens)) : std::string();
+std::string PromptMaker::text(const std::vector<int64_t>& tokens) const {
+  return tokenizer_ ? tokenizer_->text(tokens) : std::string();
 }
 
 void PromptMaker::open_tokenizer(bool is_needed) {

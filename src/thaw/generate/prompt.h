@@ -32,7 +32,7 @@ class PromptMaker {
   // and as InputMaker does.
   Prompt make(const GenerateOptions& options);
   // Empty without a tokenizer.
-  std::string text(std::vector<int64_t> tokens) const;
+  std::string text(const std::vector<int64_t>& tokens) const;
 
  private:
   PreparedInputs prepared(const GenerateOptions& options);

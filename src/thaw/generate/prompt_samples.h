@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "thaw/generate.h"
 #include "thaw/generate/built_folder.h"
 #include "thaw/generate/decoder_inputs.h"
 #include "thaw/generate/prompt.h"
-#include "thaw/prompts.h"
 #include "thaw/quant/samples/samples.h"
 #include "thaw/run/session.h"
 

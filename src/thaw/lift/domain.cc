@@ -118,6 +118,17 @@ class Roundings {
   const Floors& told_;
 };
 
+// Those that differ, are no batch, and follow from no others.
+std::vector<const Variable*> axes_of_their_own(std::span<const Variable> variables) {
+  const std::vector<Dim> follows = followed_sizes(variables);
+  std::vector<const Variable*> axes;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const Variable& v = variables[i];
+    if (v.kind == Variable::Kind::kDim && v.varies() && !v.is_batch && !follows[i].is_known()) axes.push_back(&v);
+  }
+  return axes;
+}
+
 }  // namespace
 
 void add_congruence(Domain& domain, Dim size, int64_t modulus, int64_t value) {
@@ -203,16 +214,28 @@ void add_whole_divisions(Domain& domain, const ToldRoundings& told, std::span<co
   for (const Congruence& c : whole.congruences) add_congruence(domain, c.size, c.modulus, c.remainder);
 }
 
+void add_rounded_numbers(Domain& domain, std::span<const Dim> sizes_as_numbers, std::span<const Variable> variables) {
+  const std::vector<const Variable*> axes = axes_of_their_own(variables);
+  for (const Dim size : sizes_as_numbers)
+    for_each_floor(size, [&](const dim::Atom& floor) {
+      const int64_t divisor = floor.operands[1].constant().value_or(0);
+      const std::vector<int> symbols = dim::symbols_of(floor.operands[0]);
+      for (const Variable* v : axes) {
+        const int64_t shared = common_divisor(v->at);
+        if (std::gcd(shared, divisor) > 1 &&
+            std::ranges::count(symbols, dim::scope_of(v->symbol)->symbol_id(v->symbol)) > 0)
+          add_congruence(domain, v->symbol, shared, v->at.front());
+      }
+    });
+}
+
 void widen_to_common_divisors(Domain& domain, const ToldRoundings& told, std::span<const Variable> variables) {
   const Domain rounded = Roundings(variables, told.floors, {}).depended_on(told.floors);
-  const std::vector<Dim> follows = followed_sizes(variables);
-  for (size_t i = 0; i < variables.size(); ++i) {
-    const Variable& v = variables[i];
-    if (v.kind != Variable::Kind::kDim || !v.varies() || v.is_batch || follows[i].is_known()) continue;
-    const std::vector<int> own{dim::scope_of(v.symbol)->symbol_id(v.symbol)};
+  for (const Variable* v : axes_of_their_own(variables)) {
+    const std::vector<int> own{dim::scope_of(v->symbol)->symbol_id(v->symbol)};
     const auto is_of_it = [&](const Congruence& c) { return dim::symbols_of(c.size) == own; };
     if (std::ranges::any_of(domain.congruences, is_of_it) || std::ranges::any_of(rounded.congruences, is_of_it))
-      add_congruence(domain, v.symbol, common_divisor(v.at), v.at.front());
+      add_congruence(domain, v->symbol, common_divisor(v->at), v->at.front());
   }
 }
 

@@ -96,6 +96,11 @@ void add_shared_divisors(Domain& domain, std::span<const dim::Dim> sizes, std::s
 // as the node does, or filled up before by code that runs where there is one. Adds that there is none.
 void add_whole_divisions(Domain& domain, const ToldRoundings& told, std::span<const Variable> variables);
 
+// Adds that an axis is a multiple of all that divides it in the traces where numbers are computed of a part of it that is rounded. No shape
+// holds such a size, and another one that is rounded otherwise gives the same numbers.
+void add_rounded_numbers(Domain& domain, std::span<const dim::Dim> sizes_as_numbers,
+                         std::span<const Variable> variables);
+
 // Of traces without the nodes that do nothing (no_ops.h): adds that an axis of which the model rounds anything is a multiple of all that
 // divides it in the traces. By any of it the model may fill the axis up, or cut it down.
 void widen_to_common_divisors(Domain& domain, const ToldRoundings& told, std::span<const Variable> variables);

@@ -9,6 +9,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "thaw/dim/expr/scope.h"
 #include "thaw/ir/data/floats.h"
 #include "thaw/ir/graph/key_parts.h"
 

@@ -21,12 +21,19 @@ class TableEmitter : public ops::Emit {
   // The table that is written is known within it.
   void note(const Limit& limit) { limits_.push_back(limit); }
   const std::vector<Limit>& limits() const { return limits_; }
+  // A size that numbers are computed of: no shape holds it, as it does the length of a table.
+  ir::Value* size_as_number(dim::Dim d) {
+    numbers_.push_back(d);
+    return size(d);
+  }
+  const std::vector<dim::Dim>& sizes_as_numbers() const { return numbers_; }
   ir::Value* column(ir::Value* x) { return reshape(x, list({-1, 1})); }                   // [n] -> [n, 1]
   ir::Value* remainder(ir::Value* a, ir::Value* b) { return sub(a, mul(div(a, b), b)); }  // of numbers not negative
 
  private:
   rewrite::DimEmitter* sizes_;
   std::vector<Limit> limits_;
+  std::vector<dim::Dim> numbers_;
 };
 
 }  // namespace thaw::lifting

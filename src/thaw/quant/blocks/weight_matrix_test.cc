@@ -19,7 +19,7 @@ using ir::DataType;
 // bfloat16 [rows, columns] in parts of whole rows, as float32 of the same dims, or turned.
 class InParts : public ir::WidenedSource {
  public:
-  InParts(int64_t rows, int64_t columns, std::vector<int64_t> parts, bool turned)
+  InParts(int64_t rows, int64_t columns, const std::vector<int64_t>& parts, bool turned)
       : rows_(rows), columns_(columns), turned_(turned), floats_(static_cast<size_t>(rows * columns)) {
     std::mt19937 random(static_cast<uint32_t>(rows * 131 + columns));
     std::normal_distribution<float> normal;
