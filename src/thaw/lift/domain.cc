@@ -214,19 +214,23 @@ void add_whole_divisions(Domain& domain, const ToldRoundings& told, std::span<co
   for (const Congruence& c : whole.congruences) add_congruence(domain, c.size, c.modulus, c.remainder);
 }
 
-void add_rounded_numbers(Domain& domain, std::span<const Dim> sizes_as_numbers, std::span<const Variable> variables) {
+void add_rounded_numbers(Domain& domain, std::span<const NumberOfSize> sizes_as_numbers,
+                         std::span<const Variable> variables) {
   const std::vector<const Variable*> axes = axes_of_their_own(variables);
-  for (const Dim size : sizes_as_numbers)
+  // divisor: what divides a size made of the symbols; 0 for any.
+  const auto add = [&](const std::vector<int>& symbols, int64_t divisor) {
+    for (const Variable* v : axes) {
+      const int64_t shared = common_divisor(v->at);
+      const bool is_of_it = std::ranges::count(symbols, dim::scope_of(v->symbol)->symbol_id(v->symbol)) > 0;
+      if (is_of_it && std::gcd(shared, divisor) > 1) add_congruence(domain, v->symbol, shared, v->at.front());
+    }
+  };
+  for (const auto& [size, is_scaled] : sizes_as_numbers) {
+    if (is_scaled) add(dim::symbols_of(size), 0);
     for_each_floor(size, [&](const dim::Atom& floor) {
-      const int64_t divisor = floor.operands[1].constant().value_or(0);
-      const std::vector<int> symbols = dim::symbols_of(floor.operands[0]);
-      for (const Variable* v : axes) {
-        const int64_t shared = common_divisor(v->at);
-        if (std::gcd(shared, divisor) > 1 &&
-            std::ranges::count(symbols, dim::scope_of(v->symbol)->symbol_id(v->symbol)) > 0)
-          add_congruence(domain, v->symbol, shared, v->at.front());
-      }
+      if (const auto divisor = floor.operands[1].constant()) add(dim::symbols_of(floor.operands[0]), *divisor);
     });
+  }
 }
 
 void widen_to_common_divisors(Domain& domain, const ToldRoundings& told, std::span<const Variable> variables) {

@@ -18,6 +18,7 @@
 #include "thaw/ir/graph/model.h"
 #include "thaw/lift/align/traces.h"
 #include "thaw/lift/table/limit.h"
+#include "thaw/lift/table/table_emitter.h"
 
 namespace thaw::lifting {
 
@@ -98,7 +99,7 @@ void add_whole_divisions(Domain& domain, const ToldRoundings& told, std::span<co
 
 // Adds that an axis is a multiple of all that divides it in the traces where numbers are computed of a part of it that is rounded. No shape
 // holds such a size, and another one that is rounded otherwise gives the same numbers.
-void add_rounded_numbers(Domain& domain, std::span<const dim::Dim> sizes_as_numbers,
+void add_rounded_numbers(Domain& domain, std::span<const NumberOfSize> sizes_as_numbers,
                          std::span<const Variable> variables);
 
 // Of traces without the nodes that do nothing (no_ops.h): adds that an axis of which the model rounds anything is a multiple of all that

@@ -68,8 +68,8 @@ struct Lifting {
   std::vector<SteadySize> steady_sizes;
   std::vector<dim::Dim> sizes_at_no_ops;
   std::vector<FittedTable> tables;
-  std::vector<Limit> limits;               // of those that were written
-  std::vector<dim::Dim> sizes_as_numbers;  // in these
+  std::vector<Limit> limits;                   // of those that were written
+  std::vector<NumberOfSize> sizes_as_numbers;  // in these
   std::vector<WindowLoops> windows;
   std::set<std::string> steady_loops;  // that are no batch of windows, and have as many branches in every trace
 

@@ -118,7 +118,9 @@ ir::Value* emit_number(double value, ir::DataType type, TableEmitter& e) {
 }
 
 ir::Value* emit_real(const RealFit& fit, ir::DataType type, TableEmitter& e) {
-  const auto real = [&](dim::Dim size) { return e.cast(e.size_as_number(size), type); };
+  const auto real = [&](dim::Dim size) {
+    return e.cast(e.size_as_number(size, fit.factor != 1 && fit.form != RealForm::kMore), type);
+  };
   const auto number = [&](double value) { return emit_number(value, type, e); };
   ir::Value* n = real(fit.size.dim);
   switch (fit.form) {

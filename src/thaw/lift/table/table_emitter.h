@@ -8,6 +8,12 @@
 
 namespace thaw::lifting {
 
+// A size that a number is computed of. is_scaled: by a factor, which may stand for a part of the size that is rounded.
+struct NumberOfSize {
+  dim::Dim size;
+  bool is_scaled = false;
+};
+
 class TableEmitter : public ops::Emit {
  public:
   // before: the node that all that is emitted stands before; the first of the graph as it was where none is given.
@@ -22,18 +28,18 @@ class TableEmitter : public ops::Emit {
   void note(const Limit& limit) { limits_.push_back(limit); }
   const std::vector<Limit>& limits() const { return limits_; }
   // A size that numbers are computed of: no shape holds it, as it does the length of a table.
-  ir::Value* size_as_number(dim::Dim d) {
-    numbers_.push_back(d);
+  ir::Value* size_as_number(dim::Dim d, bool is_scaled) {
+    numbers_.push_back({d, is_scaled});
     return size(d);
   }
-  const std::vector<dim::Dim>& sizes_as_numbers() const { return numbers_; }
+  const std::vector<NumberOfSize>& sizes_as_numbers() const { return numbers_; }
   ir::Value* column(ir::Value* x) { return reshape(x, list({-1, 1})); }                   // [n] -> [n, 1]
   ir::Value* remainder(ir::Value* a, ir::Value* b) { return sub(a, mul(div(a, b), b)); }  // of numbers not negative
 
  private:
   rewrite::DimEmitter* sizes_;
   std::vector<Limit> limits_;
-  std::vector<dim::Dim> numbers_;
+  std::vector<NumberOfSize> numbers_;
 };
 
 }  // namespace thaw::lifting
