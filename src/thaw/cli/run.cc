@@ -30,16 +30,9 @@ struct RunArguments {
   Format format = Format::kText;
 };
 
-// What --for names.
-std::string preset_of(const Options& options) {
-  const std::vector<std::string> given = options.words("--for");
-  return given.empty() ? std::string() : given.back();
-}
-
 int run_folder(const RunArguments& arguments, const Options& options) {
   const MediaArguments& media = arguments.media;
   GenerateOptions how = arguments.generate;
-  how.checkpoint = preset_of(options);
   how.session = arguments.run.session;
   how.frame_rate = media.frame_rate;
   how.text = media.text;
@@ -48,12 +41,7 @@ int run_folder(const RunArguments& arguments, const Options& options) {
     throw Error(ErrorCode::kInvalidArgument, {.what = "images and recordings are given together",
                                               .where = "thaw run",
                                               .expected = "--image and --frames, or --audio: a folder has one tower"});
-  for (const std::string& word : given_preprocessing(options))
-    if (!word.starts_with("--for="))
-      throw Error(ErrorCode::kInvalidArgument, {.what = "a folder's own settings say how its images are preprocessed",
-                                                .where = word.substr(0, word.find('=')),
-                                                .expected = "--for alone, or one ONNX file in place of the folder",
-                                                .next = "leave it out"});
+  how.checkpoint = checkpoint_of_folder(options);
   how.clips = media.clip_paths();
   how.files = media.paths();
   bool has_text = false;

@@ -218,19 +218,23 @@ void feed_media(const MediaArguments& media, const Options& options, const std::
                                             .next = "`thaw inspect` lists its inputs; see --for and --image-input"});
 }
 
-PromptOptions PromptArguments::prompt_options(const Options& options) const {
-  if (!images.empty() && !recordings.empty())
-    throw Error(ErrorCode::kInvalidArgument, {.what = "images and recordings are given together",
-                                              .where = "--image, --audio",
-                                              .expected = "one of them: a folder has one tower"});
+std::string checkpoint_of_folder(const Options& options) {
   for (const std::string& word : given_preprocessing(options))
     if (!word.starts_with("--for="))
       throw Error(ErrorCode::kInvalidArgument, {.what = "a folder's own settings say how its images are preprocessed",
                                                 .where = word.substr(0, word.find('=')),
                                                 .expected = "--for alone, or one ONNX file in place of the folder",
                                                 .next = "leave it out"});
-  PromptOptions made{.prompts = prompts, .answer_tokens = answer_tokens};
-  if (const std::vector<std::string> given = options.words("--for"); !given.empty()) made.checkpoint = given.back();
+  const std::vector<std::string> given = options.words("--for");
+  return given.empty() ? std::string() : given.back();
+}
+
+PromptOptions PromptArguments::prompt_options(const Options& options) const {
+  if (!images.empty() && !recordings.empty())
+    throw Error(ErrorCode::kInvalidArgument, {.what = "images and recordings are given together",
+                                              .where = "--image, --audio",
+                                              .expected = "one of them: a folder has one tower"});
+  PromptOptions made{.checkpoint = checkpoint_of_folder(options), .prompts = prompts, .answer_tokens = answer_tokens};
   for (const std::string& one : tokens) made.tokens.push_back(verbs::parse_tokens(one));
   for (const std::vector<std::string>* given : {&images, &recordings})
     for (const std::string& path : *given) {

@@ -117,6 +117,8 @@ void add_prompts(Options& options, PromptArguments& prompts, const std::string& 
 // How images and recordings become what a model is fed: --for, --resize, --mean, …
 void add_preprocessing(Options& options);
 std::vector<std::string> given_preprocessing(const Options& options);  // "--resize=height:48"
+// Of a folder of models: what --for names. Its own settings say the rest, so that nothing else may be given.
+std::string checkpoint_of_folder(const Options& options);
 // Their former names, in the verbs that had them.
 void rename_preprocessing(Options& options);
 

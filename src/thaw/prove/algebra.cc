@@ -143,12 +143,9 @@ std::optional<TermId> Algebra::elementwise(std::vector<TermId> operands, const W
     if (moved == operands.end() || !terms[*moved].is("Transpose")) break;
     const std::vector<int64_t> order = terms[*moved].ints;
     if (order.size() != whole->size()) break;
-    std::vector<int64_t> inverse(order.size());
-    Shape from(order.size());
-    for (size_t i = 0; i < order.size(); ++i) {
-      inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-      from[static_cast<size_t>(order[i])] = (*whole)[i];
-    }
+    const std::vector<int64_t> inverse = inverse_of(order);
+    Shape from;
+    for (const int64_t axis : inverse) from.push_back((*whole)[static_cast<size_t>(axis)]);
     for (TermId& id : operands) id = transposed(id, inverse);
     undone.push_back({order, from, *whole});
     whole = from;

@@ -191,6 +191,12 @@ std::optional<std::vector<Block>> blocks_between(const Shape& from, const Shape&
   return blocks;
 }
 
+std::vector<int64_t> inverse_of(std::span<const int64_t> order) {
+  std::vector<int64_t> inverse(order.size());
+  for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  return inverse;
+}
+
 std::optional<Shape> reshaped_alike(const Shape& shape, const Shape& from, const Shape& to) {
   const auto blocks = blocks_between(without_ones(from), without_ones(to));
   if (!blocks || shape.size() > from.size()) return std::nullopt;
@@ -611,8 +617,7 @@ std::optional<TermId> Views::concat_inside(std::span<const TermId> parts, size_t
     order = *moved;
   }
   if (order.empty()) return std::nullopt;
-  std::vector<int64_t> inverse(order.size());
-  for (size_t i = 0; i < order.size(); ++i) inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  const std::vector<int64_t> inverse = inverse_of(order);
   std::vector<TermId> inner;
   for (const TermId part : parts) {
     inner.push_back(transpose(part, inverse));

@@ -39,6 +39,8 @@ struct Block {
 // Of shapes without axes of size 1; nullopt where that is not known.
 std::optional<std::vector<Block>> blocks_between(const ops::Shape& from, const ops::Shape& to);
 ops::Shape without_ones(const ops::Shape& shape);
+// The order of axes that undoes a Transpose.
+std::vector<int64_t> inverse_of(std::span<const int64_t> order);
 // The shape that broadcasts to `to` as this one does to `from`, where one of the two is reshaped to the other; nullopt where some of what
 // becomes one axis is repeated.
 std::optional<ops::Shape> reshaped_alike(const ops::Shape& shape, const ops::Shape& from, const ops::Shape& to);
