@@ -1,7 +1,7 @@
 """thaw lift: tables with several axes that grow."""
 import numpy as np
 
-from lift_tables import FREQUENCIES, check_primes, far, lift, raster  # noqa: F401 (lift: a fixture)
+from lift_tables import FREQUENCIES, MIXED, check_primes, far, lift, raster  # noqa: F401 (lift: a fixture)
 
 LOWEST = np.float32(np.finfo(np.float32).min)
 
@@ -14,7 +14,7 @@ def test_causal_masks(lift):
                     infinite=np.where(d < 0, -np.inf, 0).astype(np.float32), strict=(d > 0)[None], upper=np.triu(np.ones((n, n), np.int64)),
                     rectangular=far(h, w) >= 0, at_the_end=far(h, h + w) + w >= 0,
                     half=np.where(d >= 0, 0, np.finfo(np.float16).min).astype(np.float16))
-    check_primes(lift, make, unseen=[(31, 17), (7, 2), (37, 5), (13, 43)])
+    check_primes(lift, make, sizes=[(11, 23), (16, 31), (35, 19)], unseen=[(31, 17), (7, 2), (37, 5), (13, 43)])
 
 
 def test_a_first_column_that_all_see(lift):
@@ -34,7 +34,15 @@ def test_sliding_windows_and_identity(lift):
         d = far(n, n)
         return dict(sliding=(d >= 0) & (d < 13), both_ways=np.where(np.abs(d) <= 4, 0, -np.inf).astype(np.float32)[None, None],
                     identity=np.eye(n, dtype=np.float32), one_hot=np.eye(h, w, dtype=np.int64), unlike=~np.eye(w, dtype=bool))
-    check_primes(lift, make, unseen=[(31, 17), (5, 2), (37, 5), (13, 43), (3, 5)])
+    check_primes(lift, make, sizes=MIXED, unseen=[(31, 17), (5, 2), (37, 5), (13, 43), (3, 5)])
+
+
+def test_boards_of_two_sides(lift):
+    """What comes again along both axes counts from the diagonal, also where all traces are as wide but for whole repeats."""
+    def make(h, w, t):
+        board = far(h, w) % 2
+        return dict(board=board, signs=(1 - 2 * board).astype(np.float32), dark=board == 1, apart=np.abs(far(h, w)) % 3)
+    check_primes(lift, make, sizes=[(11, 24), (17, 32), (29, 18)], unseen=[(31, 17), (2, 2), (37, 5), (13, 43)])
 
 
 def test_masks_between_groups(lift):
@@ -61,7 +69,7 @@ def test_sums_and_products_of_two_axes(lift):
                     bias=-np.abs(far(w, w))[None] * np.array([.5, .25, .125], np.float32)[:, None, None],
                     clipped=np.clip(far(w, w), -8, 8) + 8, zeros=np.zeros((h, w, 4), np.float32), true=np.ones((1, 1, h, w), bool),
                     grid=np.stack([np.repeat(i, w, 1), np.repeat(j[None], h, 0)], -1))
-    check_primes(lift, make)
+    check_primes(lift, make, sizes=MIXED)
 
 
 def test_positions_on_several_axes(lift):

@@ -8,6 +8,7 @@ from conftest import session
 from lift_tables import (
     FREQUENCIES,
     GRIDS,
+    MIXED,
     WINDOW_GRIDS,
     blocks,
     check_loose,
@@ -122,7 +123,7 @@ def test_strides_and_reversals(lift):
         return dict(backwards=np.arange(n)[::-1], by_size=np.arange(h) * w, from_size=np.arange(h) + w, steps=np.arange(w) * 3 - 5,
                     backwards_real=np.arange(h, dtype=np.float32)[::-1], all_true=np.ones(h, bool), zeros=np.zeros((w, 5), np.float32),
                     clipped=np.minimum(np.arange(w), 8), sums=np.cumsum(np.full(h, w)), padded=np.arange(h * w) < h)
-    check_primes(lift, make)
+    check_primes(lift, make, sizes=MIXED)
 
 
 def test_linspace(lift):

@@ -6,7 +6,18 @@ from onnx import TensorProto, helper
 from conftest import session
 from lift_left_out_test import lifted
 from lift_net import Net
-from lift_tables import FREQUENCIES, LEARNED, PRIMES, check_loose, check_primes, fails_beyond, lift, loose, raster  # noqa: F401 (lift: a fixture)
+from lift_tables import (  # noqa: F401 (lift: a fixture)
+    FREQUENCIES,
+    LEARNED,
+    MIXED,
+    PRIMES,
+    check_loose,
+    check_primes,
+    fails_beyond,
+    lift,
+    loose,
+    raster,
+)
 
 
 def test_the_first_rows_of_a_larger_table(lift):
@@ -51,7 +62,7 @@ def test_padding(lift):
                     valid=np.arange(h * w) < w, held=np.minimum(np.arange(64), h), fixed=np.arange(50) < h,
                     corner=(np.arange(40)[:, None] < h) & (np.arange(48) < w),
                     weights=((np.arange(40)[:, None] < h) & (np.arange(48) < w)).astype(np.float32)[None])
-    check_primes(lift, make, unseen=[(31, 17), (2, 2), (37, 5), (13, 43)])
+    check_primes(lift, make, sizes=MIXED, unseen=[(31, 17), (2, 2), (37, 5), (13, 43)])
 
 
 def test_buffers_without_entries_and_what_is_empty_in_one_trace(lift):
@@ -90,7 +101,7 @@ def test_a_grid_behind_a_class_token(lift):
         angles = np.concatenate([rows[:, None] * FREQUENCIES, columns[:, None] * FREQUENCIES], 1)
         return dict(cos=np.concatenate([np.ones((1, 12)), np.cos(angles)]).astype(np.float32)[None],
                     index=np.concatenate([[-1, -2, -3, -4, -5], rows * w + columns]), positions=np.stack([np.append(0, rows + 1), np.append(0, columns + 1)]))
-    check_primes(lift, make, tolerance=2e-5)
+    check_primes(lift, make, sizes=MIXED, tolerance=2e-5)
 
 
 def resized(table, h, w, mode, coordinates):

@@ -11,6 +11,7 @@ GRIDS = [(16, 24), (22, 30), (28, 20)]
 WINDOW_GRIDS = [(18, 26), (22, 30), (24, 32)]
 WINDOW_UNSEEN = [(30, 22), (2, 2), (8, 8), (46, 10), (6, 74)]
 PRIMES = [(11, 23), (17, 31), (29, 19)]
+MIXED = [(11, 23), (16, 31), (29, 20)]  # odd and even sides: what is rounded to even ones is told from what is not
 PRIMES_UNSEEN = [(31, 17), (2, 2), (37, 5), (13, 43), (1, 7)]
 FREQUENCIES = (10000.0 ** (-np.arange(6) / 6)).astype(np.float32)
 LEARNED = np.random.default_rng(3).standard_normal((4000, 5)).astype(np.float32)

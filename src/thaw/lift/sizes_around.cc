@@ -50,7 +50,10 @@ SizesAround::SizesAround(Lifting& lifting) : lifting_(lifting) {
 
 void SizesAround::tell(const Difference& difference, TableContext& context) const {
   context.around = {};
-  context.around.places = ops::role_of(*difference.node, difference.input) == ops::Role::kIndex;
+  const ops::Role role = ops::role_of(*difference.node, difference.input);
+  context.around.meaning = role == ops::Role::kIndex  ? Meaning::kPlace
+                           : role == ops::Role::kPads ? Meaning::kPadding
+                                                      : Meaning::kSize;
   context.around.cuts = ops::role_of(*difference.node, difference.input) == ops::Role::kBounds;
   context.pads = ops::role_of(*difference.node, difference.input) == ops::Role::kPads;
   context.holds_sizes = ops::holds_size(ops::role_of(*difference.node, difference.input));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include "thaw/dim/expr/scope.h"
@@ -12,6 +13,9 @@ namespace thaw::lifting {
 namespace {
 
 constexpr size_t kMostUnseen = 16, kMostBeyond = 8, kMostBetween = 6, kMostOfAnyStep = 12;
+// Sizes that are rounded otherwise may differ at one remainder alone: ceil(n/8) and ceil(floor(n/2)/4) where n is 1 more than a multiple.
+// So the drawn ones have each: those between the traces the odd ones, in some order, and those beyond the even ones.
+constexpr int64_t kRemainders = 16;
 
 // Sizes to try: for each, the value of every variable.
 class Probes {
@@ -37,23 +41,24 @@ class Probes {
   const std::vector<dim::Dim>& follows() const { return follows_; }
 
   std::vector<std::vector<int64_t>> draw() const {
-    return draw(kMostUnseen, [](const Variable& v, size_t n, std::mt19937_64& random) {
-      return n % 2 == 0 ? mixed(v, random) : other(v, random);
+    return draw(kMostUnseen, [&](const Variable& v, size_t n, std::mt19937_64& random) {
+      return n % 2 == 0 ? mixed(v, random) : other(v, n, random);
     });
   }
   std::vector<std::vector<int64_t>> draw_beyond() const {
-    return draw(kMostBeyond, [](const Variable& v, size_t, std::mt19937_64& random) { return beyond(v, random); });
+    return draw(kMostBeyond,
+                [&](const Variable& v, size_t n, std::mt19937_64& random) { return beyond(v, 2 * n, random); });
   }
   std::vector<std::vector<int64_t>> draw_any_step() const {
     const auto divides = [](const Variable& v) {
       return v.varies() && v.kind == Variable::Kind::kDim && common_divisor(v.at) > 1;
     };
     if (std::ranges::none_of(variables_, divides)) return {};
-    return draw(kMostOfAnyStep, [&](const Variable& v, size_t, std::mt19937_64& random) {
-      if (!divides(v)) return other(v, random);
+    return draw(kMostOfAnyStep, [&](const Variable& v, size_t n, std::mt19937_64& random) {
+      if (!divides(v)) return other(v, n, random);
       const auto [low, high] = std::minmax_element(v.at.begin(), v.at.end());
       if (*low < 0 || *high > kLargest) return mixed(v, random);
-      return *low + static_cast<int64_t>(random() % static_cast<uint64_t>(*high - *low + 1));
+      return between(v, *low, *high, n, random, 1);
     });
   }
   std::vector<std::vector<int64_t>> draw_between(size_t index, int64_t modulus) const {
@@ -118,22 +123,28 @@ class Probes {
   }
 
   static int64_t mixed(const Variable& v, std::mt19937_64& random) { return v.at[random() % v.at.size()]; }
-  static int64_t other(const Variable& v, std::mt19937_64& random) {
+  int64_t other(const Variable& v, size_t n, std::mt19937_64& random) const {
     const auto [low, high] = std::minmax_element(v.at.begin(), v.at.end());
-    return between(v, *low, *high, random);
+    return between(v, *low, *high, n, random);
   }
   // Only of dims: a value may be an index, which has an end.
-  static int64_t beyond(const Variable& v, std::mt19937_64& random) {
+  int64_t beyond(const Variable& v, size_t n, std::mt19937_64& random) const {
     const auto [low, high] = std::minmax_element(v.at.begin(), v.at.end());
-    if (v.kind != Variable::Kind::kDim || *low < 0 || *high > kLargest) return other(v, random);
-    return between(v, *high, 2 * *high, random);
+    if (v.kind != Variable::Kind::kDim || *low < 0 || *high > kLargest) return other(v, n, random);
+    return between(v, *high, 2 * *high, n, random);
   }
-  static int64_t between(const Variable& v, int64_t low, int64_t high, std::mt19937_64& random) {
+  // The n-th of those drawn: of the remainder that is n's, another one for each variable.
+  int64_t between(const Variable& v, int64_t low, int64_t high, size_t n, std::mt19937_64& random,
+                  std::optional<int64_t> step = {}) const {
     if (!v.varies()) return v.at.front();
     if (std::ranges::any_of(v.at, [](int64_t at) { return at < -kLargest || at > kLargest; })) return mixed(v, random);
-    const int64_t unit = common_divisor(v.at);
-    const int64_t steps = (high - low) / unit + 1;
-    return low + unit * static_cast<int64_t>(random() % static_cast<uint64_t>(steps));
+    const int64_t unit = step.value_or(common_divisor(v.at));
+    const int64_t steps = (high - low) / unit + 1, index = &v - variables_.data();
+    const int64_t remainder = static_cast<int64_t>(n) * (2 * index + 1) + 2 * index - low / unit;
+    const int64_t first = ((remainder % kRemainders) + kRemainders) % kRemainders;
+    if (first >= steps) return low + unit * (first % steps);
+    const int64_t turns = (steps - 1 - first) / kRemainders + 1;
+    return low + unit * (first + kRemainders * static_cast<int64_t>(random() % static_cast<uint64_t>(turns)));
   }
 
   static constexpr int64_t kLargest = int64_t{1} << 31;  // what is beyond it is no size, and its differences overflow

@@ -60,18 +60,18 @@ std::vector<Atom> Solver::atoms_of(const Around& around) const {
 
 const std::vector<Term>& Solver::terms_of(std::span<const int64_t> wanted, const Around& around) const {
   constexpr size_t kMostTerms = 24, kMostKept = 64;
-  TermKey key{{wanted.begin(), wanted.end()}, {around.windows, cuts_}, {}, around.places};
+  TermKey key{{wanted.begin(), wanted.end()}, {around.windows, cuts_}, {}, around.meaning};
   for (const std::vector<Variable>* sizes : {&around.axes, &around.sizes})
     for (const Variable& size : *sizes) key.sizes.push_back(size.symbol.expr());
   const auto [known, is_new] = terms_.try_emplace(std::move(key));
   if (!is_new) return known->second;
   std::vector<Atom> atoms = atoms_of(around);
-  AtomsKey of{{}, known->first.cuts, around.places};
+  AtomsKey of{{}, known->first.cuts, around.meaning};
   for (const Atom& atom : atoms) of.atoms.emplace_back(atom.size.expr(), atom.bits);
   if (terms_over_.size() == kMostKept) terms_over_.clear();
   auto over = terms_over_.find(of);
   if (over == terms_over_.end()) {
-    Terms made(std::move(atoms), wanted.size(), forms_, of.cuts, of.is_position);
+    Terms made(std::move(atoms), wanted.size(), forms_, of.cuts, of.meaning);
     over = terms_over_.emplace(std::move(of), std::move(made)).first;
   }
   known->second = over->second.find(wanted, kMostTerms);
@@ -192,10 +192,18 @@ bool is_told_by_other_side(Dim one, Dim other, std::span<const Variable> variabl
 
 }  // namespace
 
+namespace {
+
+// Whether one is the other, or one or two more or less, at each point.
+bool is_rounded_otherwise(std::span<const int64_t> one, std::span<const int64_t> other) {
+  return std::ranges::equal(one, other, [](int64_t a, int64_t b) { return a - b <= 2 && b - a <= 2; });
+}
+
+}  // namespace
+
 std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Taken& taken) const {
   // In bits: what is rounded at no plain share of a piece takes so many more.
-  constexpr double kOpen = 8;
-  // What a table is counted by is no integer of the traces: of these, only what was ranked is open.
+  constexpr double kOpen = 8, kOpenOfTables = 5;
   const bool is_operand = !taken.around.only_windows && !taken.around.axes.empty();
   std::vector<Solution> others;
   const std::vector<int64_t>* at = ranks(wanted) && (is_operand || taken.bits > 0) ? values_of(taken.size) : nullptr;
@@ -205,7 +213,7 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
   // What distances both ways are counted by is odd at every size, and as plain as the places are.
   const bool is_of_distances = distances_.contains({wanted.begin(), wanted.end()});
   const auto is_even = [](int64_t v) { return v % 2 == 0; };
-  const double room = is_operand ? kOpen - (is_of_distances ? kBitsOfDistances : 0) : kLead,
+  const double room = (is_operand ? kOpen : kOpenOfTables) - (is_of_distances ? kBitsOfDistances : 0),
                written = bits_of_list(wanted);
   const SharedRemainders none, &shared = is_operand ? shared_remainders() : none;
   const auto differs_there = [&](const Term& term) {
@@ -223,10 +231,14 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
     if (more >= room + shared.bits) break;
     if (more >= room && differs_there(term)) continue;
     if (is_of_distances && std::ranges::any_of(term.at, is_even)) continue;
-    const double saved = term.makeup == Makeup::kWithNumber ? kSavedWithNumber : kSaved;
-    if (!is_operand && term.makeup != Makeup::kOfOne && written - term.bits < saved) continue;
+    // What is about as plain as what was taken, and made of no more, is no more by chance than that; nor is anything where the integers
+    // themselves are plainer.
+    const bool is_alike = own != terms.end() && more < kLead &&
+                          (term.makeup <= std::max(own->makeup, Makeup::kWithNumber) || own->bits > written);
+    // What a table is counted by is no integer of the traces: of these, only what is rounded otherwise is open.
+    if (!is_operand && !is_alike && !is_rounded_otherwise(term.at, *at)) continue;
     // Forms of several sizes are met by chance where they say no less than the integers.
-    if (is_operand && term.makeup >= Makeup::kOfFactors && term.bits > written && dim::symbols_of(term.size).size() > 1)
+    if (!is_alike && term.makeup >= Makeup::kOfFactors && term.bits > written && dim::symbols_of(term.size).size() > 1)
       continue;
     if (term.at != *at &&
         !is_told_by_other_side(taken.size, term.size, variables_, values_in_traces, solved_, rounded_))

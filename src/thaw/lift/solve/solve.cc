@@ -120,12 +120,15 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
     if (own != variables_.end()) return own->symbol - size.symbol;
     if (!tensors_) return std::nullopt;
     const auto known = tensors_->find(whole);
-    if (known == tensors_->end()) return std::nullopt;
+    // Where the amount was guessed, it is what makes that tensor as large.
+    if (known == tensors_->end() || guessed_amounts_.contains(at)) return std::nullopt;
     return known->second - size.symbol;
   };
   if (auto found = each(up_to_size, false)) return found;
+  // Of three traces and more, windows that nothing tells are terms among others (term/enumerate.h).
   constexpr int64_t kLargestWindow = 64;
-  for (int64_t window = 2; window <= kLargestWindow && !sure_; ++window)
+  const bool is_ranked = !wanted.empty() && ranks(wanted.front());
+  for (int64_t window = 2; window <= kLargestWindow && !sure_ && !is_ranked; ++window)
     if (auto found = up_to_windows(window, false)) return found;
   return std::nullopt;
 }
@@ -201,6 +204,7 @@ void Solver::take(const std::vector<int64_t>& wanted, const Solution& taken, con
   if (!choices_) return;
   for_each_floor(taken.dim, [&](const dim::Atom& floor) { rounded_.insert(&floor); });
   if (taken.rule > Rule::kAround) guessed_lists_.insert(wanted);
+  if (guesses_rounding(taken.rule)) guessed_amounts_.insert(wanted);
   if (!sure_) solved_.emplace(wanted, taken.rule);
   const auto is_it = [&](Dim known) { return dim::same(known, taken.dim); };
   const bool is_guess = guesses_rounding(taken.rule) || std::ranges::any_of(follow_guesses_, is_it);

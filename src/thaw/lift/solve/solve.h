@@ -87,8 +87,8 @@ struct Around {
   bool has_own_axes = false;  // whether inference knows the shape of the data, or these are as large in every trace
   std::vector<int64_t> windows = {};  // numbers that its readers cut by: strides, constant axes of a Reshape
   bool only_windows = false;          // whether no other windows are tried
-  bool places = false;  // whether the integer is a place, which is no size that windows make: the last is n - 1
-  bool cuts = false;    // whether the integer is where an axis is cut off
+  Meaning meaning = Meaning::kSize;   // of the integer
+  bool cuts = false;                  // whether the integer is where an axis is cut off
   bool fills_before = false, fills_after = false;  // of a Pad's amounts: which ends of an axis are filled up
   dim::Dim elements = {};                          // how many a shape has to hold, where that is known
   std::vector<std::vector<int64_t>> made = {};     // by a shape that holds as many: each axis of it in the traces
@@ -165,14 +165,14 @@ class Solver {
     std::vector<int64_t> wanted;
     Cuts cuts;
     std::vector<const dim::Expr*> sizes;  // around it
-    bool is_position;
+    Meaning meaning;
     auto operator<=>(const TermKey&) const = default;
   };
 
   struct AtomsKey {
     std::vector<std::pair<const dim::Expr*, double>> atoms;  // with their bits
     Cuts cuts;
-    bool is_position;
+    Meaning meaning;
     auto operator<=>(const AtomsKey&) const = default;
   };
 
@@ -219,7 +219,8 @@ class Solver {
   mutable std::map<AtomsKey, Terms> terms_over_;
   mutable std::map<std::vector<int64_t>, Solved> open_;
   mutable std::vector<dim::Dim> guessed_;
-  mutable std::set<std::vector<int64_t>> guessed_lists_;  // solved by what leaves room for chance, at any time
+  mutable std::set<std::vector<int64_t>> guessed_lists_;    // solved by what leaves room for chance, at any time
+  mutable std::set<std::vector<int64_t>> guessed_amounts_;  // solved by what guesses how it is rounded, at any time
   std::vector<dim::Dim> follow_guesses_;
 };
 

@@ -83,6 +83,9 @@ Size ceil_div(const Size& a, const Size& b) {
   return combined(a, b, dim::ceil_div(a.dim, b.dim),
                   [](int64_t x, int64_t y) { return over(saturated_difference(saturated_sum(x, y), 1), y); });
 }
+Size larger_of(const Size& a, const Size& b) {
+  return combined(a, b, dim::max(a.dim, b.dim), [](int64_t x, int64_t y) { return std::max(x, y); });
+}
 Size constant_size(int64_t value, size_t traces) { return {dim::Dim(value), std::vector<int64_t>(traces, value)}; }
 
 Formula::Formula(const Size& size)

@@ -195,10 +195,11 @@ std::optional<Sequence> fit_band(const View& view, const Group& group, double in
 }  // namespace
 
 std::optional<Sequence> fit_diagonals(const View& view, TableContext& context) {
-  View straight = view.without_entries();
+  View straight = view.without_entries(), half = view.without_entries();
   bool symmetric = true;
   const size_t traces = view.traces();
   straight.growing = {view.growing[0] + view.growing[1] - constant_size(1, traces)};
+  half.growing = {larger_of(view.growing[0], view.growing[1])};
   for (size_t k = 0; k < traces; ++k) {
     const int64_t n = rows_in(view, k), m = columns_in(view, k);
     if (n == 0 || m == 0) return std::nullopt;
@@ -208,15 +209,13 @@ std::optional<Sequence> fit_diagonals(const View& view, TableContext& context) {
     std::vector<double>& list = straight.entries[k];
     for (int64_t j = m; j-- > 0;) list.push_back(entry_of(view, k, 0, j));
     for (int64_t i = 1; i < n; ++i) list.push_back(entry_of(view, k, i, 0));
-    symmetric &= n == m;
-    for (size_t d = 0; d < list.size() && symmetric; ++d) symmetric = view.close(list[d], list[list.size() - 1 - d]);
+    for (int64_t d = 0; d < std::max(n, m); ++d) {
+      half.entries[k].push_back(d < n ? entry_of(view, k, d, 0) : entry_of(view, k, 0, d));
+      symmetric &= d >= std::min(n, m) || view.close(entry_of(view, k, d, 0), entry_of(view, k, 0, d));
+    }
   }
   const Formula distance = position(0) - position(1);
   if (symmetric) {
-    View half = straight.without_entries();
-    half.growing = {view.growing[0]};
-    for (size_t k = 0; k < traces; ++k)
-      half.entries[k].assign(straight.entries[k].begin() + rows_in(view, k) - 1, straight.entries[k].end());
     auto fit = fit_sequence(half, context);
     const Formula apart = absolute(distance);
     if (fit)
@@ -225,9 +224,12 @@ std::optional<Sequence> fit_diagonals(const View& view, TableContext& context) {
   }
   auto fit = fit_sequence(straight, context);
   if (!fit) return fit_distance_table(straight, view);
-  const Formula index = distance + Formula(view.growing[1] - constant_size(1, traces));
-  const auto formula = substitute(fit->formula, {&index, 1});
-  if (!formula) return std::nullopt;
+  const Size last = view.growing[1] - constant_size(1, traces);
+  // What comes again counts from any column that is as far from the last one in every trace.
+  const Formula from_last = distance + Formula(last), from_another = distance + Formula(last.at.front());
+  const auto formula = substitute(fit->formula, {&from_last, 1});
+  const auto other = substitute(fit->formula, {&from_another, 1});
+  if (!formula || (!last.dim.is_constant() && other && holds(view, *other, 0, 1))) return std::nullopt;
   return Sequence{fit->description + ", where index is row - column + the last column", *formula};
 }
 

@@ -164,7 +164,7 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
   }
   ops::Shape sizes;
   if (context.pads) sizes = context.solver.solve_padding(elements, context.around).value_or(ops::Shape());
-  const Around around = first.dims.size() <= 1 && !context.around.places ? context.around : Around();
+  const Around around = first.dims.size() <= 1 && context.around.meaning != Meaning::kPlace ? context.around : Around();
   for (size_t i = sizes.size(); i < elements.size(); ++i)
     sizes.push_back(context.solver.solve(elements[i], around).value_or(dim::Dim()));
   keep_whole_pieces(sizes, context.around.axes, context.around.pieces);

@@ -31,6 +31,7 @@ constexpr double kOddShare = 7;
 constexpr double kOtherWay = 3, kHalfOfCut = 3;
 constexpr double kMoreThanABatch = 4;
 constexpr double kCutPosition = 4;  // more than a cut size
+constexpr double kFills = 5;        // fewer than another amount of a Pad
 constexpr double kSum = 3, kDifference = 3.5, kProduct = 2, kQuotient = 4.5, kExtreme = 4.5, kHalf = 4;
 
 double bits_of(int64_t n) {
@@ -61,6 +62,9 @@ uint64_t hash_of(std::span<const int64_t> values) {
 bool is_whole_piece(const Forms::Form& form) {
   return form.part == 1 && form.shape != Shape::kRounded && form.shape != Shape::kShareDown &&
          form.shape != Shape::kShareUp;
+}
+bool is_missing(const Forms::Form& form) {
+  return form.shape == Shape::kMissing || form.shape == Shape::kHalfMissingDown || form.shape == Shape::kHalfMissingUp;
 }
 bool is_cut(const Forms::Form& form) { return form.shape != Shape::kItself && form.shape != Shape::kDistances; }
 
@@ -215,8 +219,8 @@ const std::vector<Forms::Form>& Forms::of(const Atom& atom) {
   return forms;
 }
 
-Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cuts& cuts, bool is_position)
-    : num_traces_(num_traces), is_position_(is_position) {
+Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cuts& cuts, Meaning meaning)
+    : num_traces_(num_traces), meaning_(meaning) {
   std::ranges::stable_sort(atoms, {}, &Atom::bits);
   std::erase_if(atoms, [](const Atom& atom) { return !std::ranges::all_of(atom.at, is_small) || is_steady(atom.at); });
   std::unordered_map<const void*, Atom::Cut> cut_of;
@@ -243,8 +247,9 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
       for (size_t k = 0; k < num_traces_ && is_part && is_exact; ++k) is_exact = form.at[k] * form.n == atom.at[k];
       const bool is_of_readers = is_among(cuts.readers), is_told = is_of_readers && is_whole_piece(form);
       const bool is_known = is_of_readers || is_among(cuts.others);
-      const double cut = (is_part && is_position ? kCutPosition : 0) - (is_known ? bits_of_piece(form.n) - kWindow : 0);
-      forms_.push_back({&form, atom.bits + form.bits + cut, is_told, is_exact, is_known, atom.role});
+      double bits = atom.bits + form.bits - (is_known ? bits_of_piece(form.n) - kWindow : 0);
+      if (is_part && meaning == Meaning::kPlace) bits += kCutPosition;
+      forms_.push_back({&form, bits, is_told, is_exact, is_known, atom.role});
     }
   }
   std::ranges::stable_sort(forms_, {}, &Used::bits);
@@ -262,7 +267,7 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
 // One more or less stands beside a size more often than beside parts of it.
 double Terms::bits_of_offset(int64_t n, bool is_cut) const {
   if (n == 0) return 0;
-  if (n == -1 && is_position_) return 1;
+  if (n == -1 && meaning_ == Meaning::kPlace) return 1;
   return std::abs(n) == 1 ? (is_cut ? 3 : 1.5) : (is_cut ? 3 : 2) + std::log2(std::abs(static_cast<double>(n)));
 }
 
@@ -283,8 +288,11 @@ void Terms::find_linear(Wanted wanted, std::vector<Found>& found) const {
     const bool is_part = x.is_exact && is_cut(*x.form) && factor == 1 && more == 0;
     const double known = is_part && !x.is_known ? bits_of_piece(x.form->n) - kWindow : 0;
     const double of_batch = x.role == Atom::Role::kBatch && more != 0 ? kMoreThanABatch : 0;
+    const bool fills = meaning_ == Meaning::kPadding && is_missing(*x.form) && x.role == Atom::Role::kAround &&
+                       factor == 1 && more == 0;
     found.push_back({Operator::kNone, &x, nullptr, factor, more,
-                     x.bits + bits_of_factor(factor) + bits_of_offset(more, is_cut(*x.form)) - known + of_batch});
+                     x.bits + bits_of_factor(factor) + bits_of_offset(more, is_cut(*x.form)) - known + of_batch -
+                         (fills ? kFills : 0)});
   }
 }
 

@@ -39,6 +39,10 @@ struct Atom {
   Role role = Role::kOther;
 };
 
+// What an integer is: a size; a place, of which the last is a size less 1; how much a Pad adds, which mostly is what its own axis misses to
+// whole pieces.
+enum class Meaning : uint8_t { kSize, kPlace, kPadding };
+
 // Bits of twice a size less 1.
 constexpr double kBitsOfDistances = 3;
 
@@ -104,9 +108,9 @@ struct Cuts {
 
 class Terms {
  public:
-  // The first `num_traces` points of each atom are the traces'. All atoms have the same points. is_position: of an element, of which the
-  // last is a size less 1. The forms must stay.
-  Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cuts& cuts = {}, bool is_position = false);
+  // The first `num_traces` points of each atom are the traces'. All atoms have the same points. The forms must stay.
+  Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cuts& cuts = {},
+        Meaning meaning = Meaning::kSize);
 
   // Those that give the wanted integer in each trace, the cheapest first; no two of them agree at all points.
   std::vector<Term> find(std::span<const int64_t> wanted, size_t most) const;
@@ -153,7 +157,7 @@ class Terms {
   double bits_of_offset(int64_t n, bool is_cut) const;
 
   size_t num_traces_, num_points_ = 0;
-  bool is_position_;
+  Meaning meaning_;
   std::vector<Used> forms_;  // the cheapest of those that agree at all points, by bits
   size_t num_of_pairs_ = 0;  // of these, that are combined
   std::unordered_map<uint64_t, std::vector<uint32_t>> by_traces_;  // these, by what they are in the traces

@@ -138,6 +138,21 @@ TEST(Terms, CostMoreThanIntegersThatSayLittle) {
   EXPECT_LT(sides.find({19, 33, 52}).front().bits + 5, bits_of_list(Values{19, 33, 52}));
 }
 
+// Of a Pad: 3, 2 and 5 are missing to whole pieces of 8 of its own axis, and anything of another one.
+TEST(Terms, OfAPadAreWhatItsOwnAxisMisses) {
+  TwoSides sides;
+  sides.atoms[0].role = Atom::Role::kAround;
+  const auto first = [&](Meaning meaning, const Values& wanted) {
+    Forms forms;
+    return Terms(sides.atoms, kTraces, forms, {}, meaning).find(wanted, 50).front();
+  };
+  const Values missing{3, 2, 5};
+  EXPECT_EQ(dim::to_string(first(Meaning::kPadding, missing).size), "(-h) % 8");
+  EXPECT_LT(first(Meaning::kPadding, missing).bits, first(Meaning::kSize, missing).bits);
+  const Values of_another_axis{6, 1, 0};
+  EXPECT_EQ(first(Meaning::kPadding, of_another_axis).bits, first(Meaning::kSize, of_another_axis).bits);
+}
+
 TEST(Terms, TakeNumbersOfAnySize) {
   const TwoSides sides;
   EXPECT_TRUE(sides.find({INT64_MAX, INT64_MIN, 0}).empty());

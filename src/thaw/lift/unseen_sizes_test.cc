@@ -1,0 +1,42 @@
+#include "thaw/lift/unseen_sizes.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "thaw/dim/expr/scope.h"
+
+namespace thaw::lifting {
+namespace {
+
+Variable side(dim::Scope& scope, const std::string& name, int axis, std::vector<int64_t> at) {
+  return {.symbol = scope.symbol(name), .at = std::move(at), .kind = Variable::Kind::kDim, .input = "x", .index = axis};
+}
+
+// ceil(n/8) and ceil(floor(n/2)/4) differ at one remainder by 8 alone.
+TEST(UnseenSizes, HaveEachRemainderOfEachSide) {
+  dim::Scope scope;
+  const std::vector<Variable> sides{side(scope, "h", 2, {97, 150, 211}), side(scope, "w", 3, {131, 212, 174})};
+  auto sizes = unseen_sizes(sides);
+  std::ranges::move(sizes_beyond(sides), std::back_inserter(sizes));
+  for (size_t i = 0; i < sides.size(); ++i) {
+    std::set<int64_t> remainders;
+    for (const auto& each : sizes) remainders.insert(each[i] % 16);
+    EXPECT_EQ(remainders.size(), 16u) << i;
+  }
+}
+
+TEST(UnseenSizes, AreMultiplesOfWhatTheTracesShare) {
+  dim::Scope scope;
+  const std::vector<Variable> sides{side(scope, "h", 2, {224, 256, 320}), side(scope, "w", 3, {96, 128, 192})};
+  for (const auto& each : unseen_sizes(sides)) {
+    EXPECT_TRUE(each[0] % 32 == 0 && each[0] >= 224 && each[0] <= 320) << each[0];
+    EXPECT_TRUE(each[1] % 32 == 0 && each[1] >= 96 && each[1] <= 192) << each[1];
+  }
+  for (const auto& each : sizes_of_any_step(sides)) EXPECT_TRUE(each[0] >= 224 && each[0] <= 320) << each[0];
+}
+
+}  // namespace
+}  // namespace thaw::lifting
