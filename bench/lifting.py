@@ -10,10 +10,8 @@ Needs torch, transformers, onnx, onnxscript and onnxruntime; torchvision and tim
 import argparse
 import collections
 import json
-import re
 import subprocess
 import sys
-import time
 import warnings
 from pathlib import Path
 
@@ -25,25 +23,17 @@ import lifting_image_models  # noqa: F401
 import lifting_language_models  # noqa: F401
 import lifting_text_models  # noqa: F401
 import lifting_timm_models  # noqa: F401
+from lifting_judging import (
+    EXPORTERS,
+    ROUNDING,
+    TIMES_THE_TRACES,
+    TOLERANCE,
+    differences,
+    lifted_by,
+    tensors_of,
+    text_of,
+)
 from lifting_models import MODELS
-
-EXPORTERS = ("script", "dynamo")
-TOLERANCE = 1e-3   # of the largest element: beyond it a trace is no longer torch's
-ROUNDING = 2e-5    # what is lifted may differ by this, or by a few times as much as its traces do: a wrong place at the edge is little more
-TIMES_THE_TRACES = 5
-
-
-def text_of(size):
-    return "x".join(map(str, size))
-
-
-def tensors_of(output):
-    """The floats that a torch model returns, in their order."""
-    import torch
-    if isinstance(output, torch.Tensor):
-        return [output] if output.is_floating_point() else []
-    values = output.values() if hasattr(output, "values") else output if isinstance(output, (tuple, list)) else []
-    return [t for value in values for t in tensors_of(value)]
 
 
 def export(name, exporter, folder):
@@ -82,14 +72,6 @@ def export(name, exporter, folder):
         with torch.no_grad():
             torch.onnx.export(wrapped, tuple(feeds.values()), str(path), input_names=names, dynamo=exporter == "dynamo",
                               **(dict(external_data=False) if exporter == "dynamo" else dict(opset_version=17)))
-
-
-def differences(outputs, truth):
-    """Of each output, relative to its largest element."""
-    for got, key in zip(outputs, truth.files, strict=True):
-        wanted = truth[key]
-        yield (np.inf if got.shape != wanted.shape
-               else float(np.abs(got.astype(np.float64) - wanted).max(initial=0)) / max(1e-6, float(np.abs(wanted).max(initial=0))))
 
 
 def differences_of_traces(session_of, architecture, folder):
@@ -135,28 +117,12 @@ def judged(path, architecture, folder):
     return verdict, ", ".join(seen)
 
 
-def reason_of(report, stderr):
-    """The first thing that is not explained, in a line."""
-    notes = report.get("unexplained", []) if report else []
-    if notes:
-        return f"{notes[0]['message']} (at {notes[0]['where']}; {len(notes)} in all; {' | '.join(notes[0].get('values', [])[:3])})"
-    return re.sub(r"\s+", " ", stderr).strip()[:300]
-
-
 def lift(thaw, name, folder):
     architecture = MODELS[name]
     out = folder / "lifted.onnx"
-    out.unlink(missing_ok=True)
-    traces = [str(folder / f"trace_{text_of(size)}.onnx") for size in architecture.sizes]
-    start = time.perf_counter()
-    try:
-        run = subprocess.run([thaw, "lift", *traces, "-o", str(out), "--format", "json"], capture_output=True, text=True, timeout=300, check=False)
-    except subprocess.TimeoutExpired:
-        return dict(verdict="refused", why="more than 300 s", seconds=300)
-    seconds = time.perf_counter() - start
-    report = json.loads(run.stdout) if run.stdout.startswith("{") else None
-    if run.returncode != 0 or not out.exists():
-        return dict(verdict="refused", why=reason_of(report, run.stderr), seconds=seconds)
+    seconds, report, reason = lifted_by(thaw, [folder / f"trace_{text_of(size)}.onnx" for size in architecture.sizes], out)
+    if reason is not None:
+        return dict(verdict="refused", why=reason, seconds=seconds)
     verdict, seen = judged(out, architecture, folder)
     valid = [f"{n['where']}: {n['message']}" for n in report.get("valid_sizes", [])]
     return dict(verdict=verdict, why=seen + (f"; {valid[0]}" if verdict != "right" and valid else ""), seconds=seconds)
