@@ -128,12 +128,24 @@ def column_of_each(h, w):
     return net.model([1, 2, h, w], net.add("Add", "x", net.constant(np.broadcast_to(np.arange(w, dtype=np.float32), (h, w)))))
 
 
+def bins(h, w):
+    """Means of three bins a side behind a stride of 4, each from floor to ceil of its share, as pyramid pooling cuts them."""
+    net, sides = Net(), (-(-h // 4), -(-w // 4))
+    x = net.add("Conv", "x", net.constant(rng(0).standard_normal((2, 2, 3, 3), dtype=np.float32)), strides=[4, 4], pads=[1, 1, 1, 1])
+    for axis, side in zip((2, 3), sides, strict=True):
+        cut = [net.add("Slice", x, net.ints(i * side // 3), net.ints(-(-(i + 1) * side // 3)), net.ints(axis)) for i in range(3)]
+        x = net.add("Concat", *[net.add("ReduceMean", each, net.ints(axis)) for each in cut], axis=axis)
+    return net.model([1, 2, h, w], x)
+
+
 LISTS = [[(16,), (32,), (64,)], [(64,), (128,), (96,)], [(8,), (24,), (40,)], [(13,), (22,), (35,)]]
 GRIDS = [[(224, 224), (256, 256), (320, 320)], [(64, 96), (128, 64), (96, 160)], [(64, 64), (128, 128), (96, 96)],
          [(224, 256), (256, 320), (320, 224)]]
+REMAINDERS = [[(67, 101), (89, 53), (113, 83)]]  # rows all leave 2 of three bins behind the stride, columns do not
 UNSEEN = {1: [(29,), (37,), (48,), (50,), (67,), (72,)], 2: [(66, 66), (97, 131), (100, 64), (128, 192), (130, 98), (256, 160)]}
 MODULES = {halves: LISTS, longer_half: LISTS, stretched: LISTS, chunks: LISTS, strided: LISTS, texts: LISTS, windows: GRIDS,
-           padded_windows: GRIDS, patches: GRIDS, filled_patches: GRIDS, filled_without_a_node: GRIDS, counted_otherwise: GRIDS, joined_levels: GRIDS, flattened: GRIDS, column_of_each: GRIDS}
+           padded_windows: GRIDS, patches: GRIDS, filled_patches: GRIDS, filled_without_a_node: GRIDS, counted_otherwise: GRIDS, joined_levels: GRIDS, flattened: GRIDS, column_of_each: GRIDS,
+           bins: GRIDS + REMAINDERS}
 
 
 # What the graph tells at every size: no trace's sizes leave anything open, but that they are square.

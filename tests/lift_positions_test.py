@@ -1,4 +1,7 @@
 """Traces whose tables hold positions: of another length in float32, of windows that are read, of positions beside positions."""
+import functools
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -6,7 +9,7 @@ from conftest import session
 from lift_kept_test import resized
 from lift_left_out_test import lifted
 from lift_net import Net
-from lift_tables import check_loose, lift, raster  # noqa: F401 (a fixture)
+from lift_tables import check_loose, lift, loose, raster  # noqa: F401 (a fixture)
 
 WIDTH = 3
 
@@ -305,3 +308,15 @@ def test_another_part_more_is_not_explained(thaw, save, tmp_path):
 
     thaw("lift", *[save(trace(n), f"trace_{n}") for n in (9, 14, 21)], "-o", tmp_path / "out.onnx", code=1)
     assert not (tmp_path / "out.onnx").exists()
+
+
+@pytest.mark.parametrize("sizes", [(9, 17), (9, 17, 33), (13, 17, 25), (19, 37, 53)])
+def test_places_that_traces_show_again_say_nothing_of_those_between(lift, sizes):
+    """Any function of places between two ends is the same wherever they fall together; no table was learned and interpolated there."""
+    @functools.cache
+    def row(place):
+        return np.random.default_rng([place.numerator, place.denominator]).standard_normal(4, dtype=np.float32)
+    def make(n):
+        return dict(rows=np.stack([row(Fraction(i, n - 1)) for i in range(n)]))
+    _, printed = lift({(n, 2): loose(n, 2, 1, make(n)) for n in sizes}, code=1)
+    assert "interpolation" not in printed

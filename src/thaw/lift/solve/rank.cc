@@ -163,7 +163,7 @@ void Solver::add_terms(std::vector<Solution>& found, size_t most, std::span<cons
 namespace {
 
 // Whether another side of the same input is computed as the one, or is rounded as it is, and what is known of that side says that it is
-// not the other. rounded: of all that was taken.
+// not the other. A side that is rounded alike and has the other too may be computed as that. rounded: of all that was taken.
 bool is_told_by_other_side(Dim one, Dim other, std::span<const Variable> variables, const auto& values_in_traces,
                            const std::map<std::vector<int64_t>, Rule>& solved,
                            const std::unordered_set<const dim::Atom*>& rounded) {
@@ -185,7 +185,9 @@ bool is_told_by_other_side(Dim one, Dim other, std::span<const Variable> variabl
       ++floors;
       if (rounded.contains(&floor)) ++known;
     });
-    if (((floors > 0 && known == floors) || solved.contains(at)) && values_in_traces(at_side(other)) != at) return true;
+    const std::vector<int64_t> of_other = values_in_traces(at_side(other));
+    const bool is_rounded_alike = floors > 0 && known == floors && !solved.contains(of_other);
+    if ((is_rounded_alike || solved.contains(at)) && of_other != at) return true;
   }
   return false;
 }

@@ -1,7 +1,7 @@
 // A learned grid that no trace shows whole: each has it resized to its own size, smaller along one side or both.
 //
-// A resized grid is a linear map of the learned one. What one trace leaves open others tell: the equations of all of them together
-// are more than the unknowns, and hold only for the grid that was learned.
+// A resized grid is a linear map of the learned one. What one trace leaves open others tell: the equations of all of them together,
+// each place once, are more than the unknowns, and hold only for the grid that was learned.
 #pragma once
 
 #include <span>

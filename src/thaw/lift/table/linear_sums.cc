@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 namespace thaw::lifting {
 namespace {
@@ -68,7 +71,22 @@ size_t LinearSums::rank() const {
   return rank;
 }
 
-bool LinearSums::is_confirmed() const { return (sums_.size() - rank()) * 4 >= sums_.size(); }
+size_t LinearSums::count_apart() const {
+  constexpr double kSteps = 1e9;  // of a weight: rounding may set the same place a bit before an entry
+  std::set<std::map<int64_t, int64_t>> apart;
+  for (const std::vector<Tap>& sum : sums_) {
+    std::map<int64_t, int64_t> weights;
+    for (const Tap& tap : sum) weights[tap.at] += std::llround(tap.weight * kSteps);
+    std::erase_if(weights, [](const auto& weight) { return weight.second == 0; });
+    apart.insert(std::move(weights));
+  }
+  return apart.size();
+}
+
+bool LinearSums::is_confirmed() const {
+  const size_t apart = count_apart();
+  return rank() * 4 <= apart * 3;
+}
 
 // By conjugate gradients on the normal equations, which need no factors.
 bool LinearSums::hold(std::vector<double> left, double scale, int64_t& work) const {

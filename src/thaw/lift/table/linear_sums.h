@@ -21,6 +21,8 @@ class LinearSums {
   explicit LinearSums(int64_t unknowns) : unknowns_(static_cast<size_t>(unknowns)) {}
   void add(std::vector<Tap> sum) { sums_.push_back(std::move(sum)); }
   size_t count() const { return sums_.size(); }
+  // How many differ. The same sum again, as of one place in two traces, confirms no more than that something is said of the place.
+  size_t count_apart() const;
 
   // Whether some entries give these sums. scale: the largest of them. `work` is what may be spent, in multiplications.
   bool hold(std::vector<double> wanted, double scale, int64_t& work) const;
@@ -29,7 +31,7 @@ class LinearSums {
   std::vector<double> transposed_times(const std::vector<double>& sums) const;
   // Where sums overlap with their neighbours alone, it is a narrow band.
   math::BandMatrix normal_equations() const;
-  // Whether a quarter of the sums or more follow from the others, so that they could contradict them: what none could is no reason.
+  // Whether a quarter of the sums that differ follow from the others, so that they could contradict them: what none could is no reason.
   bool is_confirmed() const;
 
  private:

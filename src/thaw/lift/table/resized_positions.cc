@@ -33,6 +33,21 @@ class ResizedFit {
     return out;
   }
 
+  // Whether a trace has entries between those of that grid: elsewhere any function of the place gives what its traces have, as of 9
+  // and 17 places between two ends.
+  bool reads_between(const LearnedGrid& learned, const Resizing& method) const {
+    const auto is_between = [&](int64_t n, int64_t side) {
+      for (int64_t i = 0; i < n; ++i)
+        if (std::ranges::count_if(taps_at(i, n, side, method),
+                                  [](const math::Tap& tap) { return std::abs(tap.weight) > kResizedTolerance; }) > 1)
+          return true;
+      return false;
+    };
+    for (size_t k = 0; k < view_.traces(); ++k)
+      if (is_between(grid_.height.at[k], learned.height) || is_between(grid_.width.at[k], learned.width)) return true;
+    return false;
+  }
+
   // Whether all traces but one have that grid, resized. scale: the largest entry.
   bool fits(const LearnedGrid& learned, const Resizing& method, std::optional<size_t> but, double scale) const {
     for (size_t k = 0; k < view_.traces(); ++k) {
@@ -137,7 +152,8 @@ std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
     const ResizedFit fit(view, grid);
     for (size_t native = 0; native < view.traces(); ++native)
       for (const Resizing& method : methods)
-        if (const LearnedGrid learned = fit.of(native); fit.fits(learned, method, native, scale))
+        if (const LearnedGrid learned = fit.of(native);
+            fit.reads_between(learned, method) && fit.fits(learned, method, native, scale))
           return resized(view, grid, method, learned, "a trace has", context.antialias);
   }
   // None has it as it was learned: it may be smaller than what a trace has.
