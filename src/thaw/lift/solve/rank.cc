@@ -105,7 +105,8 @@ bool first_leads(const std::vector<Term>& terms) { return terms.size() == 1 || t
 // Whether the integers tell it from chance.
 bool is_no_chance(const Term& term, const std::vector<Term>& terms, std::span<const int64_t> wanted,
                   const Around& around) {
-  constexpr double kMostOverTheList = 4;
+  constexpr double kMostOverTheList = 4, kMostOverRest = 8;
+  if (term.over_rest > kMostOverRest) return false;
   const double over = term.bits - bits_of_list(wanted);
   const bool is_operand = !around.only_windows && !around.axes.empty();
   const bool leads = &term == &terms.front() && first_leads(terms);

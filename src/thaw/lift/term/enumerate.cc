@@ -313,6 +313,44 @@ void Terms::find_bounded(Wanted wanted, std::vector<Found>& found) const {
   }
 }
 
+// min and max of two sizes, each of which alone gives a trace: what two branches have in common.
+void Terms::find_extremes(Wanted wanted, std::vector<Found>& found) const {
+  constexpr size_t kMostAtoms = 48;
+  std::vector<const Used*> atoms;
+  for (size_t i = 0; i < num_of_pairs_ && atoms.size() < kMostAtoms; ++i)
+    if (forms_[i].form->shape == Shape::kItself && forms_[i].form->part == 1) atoms.push_back(&forms_[i]);
+  for (size_t i = 0; i < atoms.size(); ++i)
+    for (size_t j = i + 1; j < atoms.size(); ++j)
+      for (const Operator op : {Operator::kMin, Operator::kMax}) {
+        const std::vector<int64_t>&x = atoms[i]->at(), &y = atoms[j]->at();
+        bool fits = true, has_x = false, has_y = false;
+        for (size_t k = 0; k < num_traces_ && fits; ++k) {
+          fits = (op == Operator::kMin ? std::min(x[k], y[k]) : std::max(x[k], y[k])) == wanted[k];
+          has_x |= y[k] != wanted[k];
+          has_y |= x[k] != wanted[k];
+        }
+        if (fits && has_x && has_y)
+          found.push_back({op, atoms[i], atoms[j], 1, 0, atoms[i]->bits + atoms[j]->bits + kExtreme});
+      }
+}
+
+// What it takes to write the integers as a form and what is left of each: of large ones, which are near a size, much less than as they are.
+double Terms::bits_of_nearest(Wanted wanted) const {
+  double fewest = bits_of_list(wanted);
+  Values rest(num_traces_);
+  for (size_t i = 0; i < num_of_pairs_; ++i) {
+    bool is_more = false, is_less = false;
+    for (size_t k = 0; k < num_traces_; ++k) {
+      rest[k] = wanted[k] - forms_[i].at()[k];
+      is_more |= rest[k] > 0;
+      is_less |= rest[k] < 0;
+    }
+    const double signs = is_more && is_less ? static_cast<double>(num_traces_) : 0;
+    fewest = std::min(fewest, forms_[i].bits + kDifference + signs + bits_of_list(rest));
+  }
+  return fewest;
+}
+
 // x with each y that is `rest` in the traces. around: what the pair is in, with its bits.
 void Terms::meet(Operator op, const Used& x, std::span<const int64_t> rest, const Found& around,
                  std::vector<Found>& found) const {
@@ -516,7 +554,7 @@ Makeup Terms::makeup(const Found& term) {
       return term.more == 0 ? Makeup::kOfOne : Makeup::kWithNumber;
     case Operator::kMin:
     case Operator::kMax:
-      return Makeup::kWithNumber;
+      return term.y ? Makeup::kOfSeveral : Makeup::kWithNumber;
     case Operator::kTimes:
     case Operator::kOver:
       return Makeup::kOfFactors;
@@ -551,17 +589,20 @@ std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
   if (is_steady(wanted)) terms.push_back({Dim(wanted.front()), Values(num_points_, wanted.front()), 1});
   find_linear(wanted, found);
   if (!is_steady(wanted)) find_bounded(wanted, found);
+  if (!is_steady(wanted)) find_extremes(wanted, found);
   find_pairs(wanted, found);
   find_more_products(wanted, found);
   find_parts_of_products(wanted, found);
   find_halves(wanted, found);
   std::ranges::stable_sort(found, {}, &Found::bits);
+  const double nearest = bits_of_nearest(wanted);
   for (const Found& each : found) {
     if (terms.size() >= most) break;
     std::optional<Values> at = values(each);
     if (!at || std::ranges::any_of(terms, [&](const Term& known) { return known.at == *at; })) continue;
     if (const Dim whole = size(each); whole.is_known())
-      terms.push_back({whole, std::move(*at), each.bits, makeup(each), rounds(each), is_told(each)});
+      terms.push_back(
+          {whole, std::move(*at), each.bits, makeup(each), rounds(each), is_told(each), each.bits - nearest});
   }
   return terms;
 }

@@ -8,7 +8,8 @@
 //         that, and what is left; the same of whole parts a/m of it
 //   term  k * form + c; form + form, form - form, form * form, form / form exactly, (form - form) / 2; the product of three;
 //         an exact part of a product of atoms;
-//         a product of two and a few more, or times a number; min and max of a form and a number (no factor is 0 in a trace)
+//         a product of two and a few more, or times a number; min and max of a form and a number, or of two atoms (no factor is 0 in
+//         a trace)
 //
 // What a term costs is in bits, as of minimum description length (Rissanen 1978): integers by their length, powers of two at half
 // of it, each operator by how rarely models have it, atoms as whoever asks says. An integer is explained by a term where the term takes
@@ -56,6 +57,7 @@ struct Term {
   Makeup makeup = Makeup::kOfOne;
   bool rounds = false;   // more than its atoms do, in some trace
   bool is_told = false;  // how, by what readers cut, or by what stands around it
+  double over_rest = 0;  // how many bits more it takes than the nearest form and what each trace differs from it by
 };
 
 // How many are added up in a size: 1 of a product.
@@ -126,7 +128,7 @@ class Terms {
     const std::vector<int64_t>& at() const { return form->at; }
   };
   enum class Operator : uint8_t { kNone, kPlus, kMinus, kTimes, kOver, kHalfDown, kHalfUp, kMin, kMax };
-  // factor * (x op y) * z / divisor + more; of kMin and kMax with no y: of x and `more`.
+  // factor * (x op y) * z / divisor + more; of kMin and kMax of x and y, or `more` where there is no y.
   struct Found {
     Operator op;
     const Used* x;
@@ -141,6 +143,7 @@ class Terms {
 
   void find_linear(Wanted wanted, std::vector<Found>& found) const;
   void find_bounded(Wanted wanted, std::vector<Found>& found) const;
+  void find_extremes(Wanted wanted, std::vector<Found>& found) const;
   void find_pairs(Wanted wanted, std::vector<Found>& found) const;
   void find_products(Wanted wanted, const Found& around, std::vector<Found>& found) const;
   void find_more_products(Wanted wanted, std::vector<Found>& found) const;
@@ -155,6 +158,7 @@ class Terms {
   static Makeup makeup(const Found& term);
 
   double bits_of_offset(int64_t n, bool is_cut) const;
+  double bits_of_nearest(Wanted wanted) const;
 
   size_t num_traces_, num_points_ = 0;
   Meaning meaning_;

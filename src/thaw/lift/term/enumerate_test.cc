@@ -130,6 +130,22 @@ TEST(Terms, KnowSharesAndBounds) {
   EXPECT_EQ(dim::to_string(sides.find({19, 33, 52}).front().size), "h + floor(h/2)");
   EXPECT_EQ(dim::to_string(sides.find({13, 20, 20}).front().size), "min(h, 20)");
   EXPECT_EQ(dim::to_string(sides.find({20, 31, 24}).front().size), "max(w, 20)");
+  EXPECT_EQ(dim::to_string(sides.find({10, 22, 24}).front().size), "min(h, w)");
+  EXPECT_EQ(dim::to_string(sides.find({13, 31, 35}).front().size), "max(h, w)");
+}
+
+// Integers near a size take little beside it, however large they are: hardly a term says more of these.
+TEST(Terms, SayLittleOfLargeIntegersNearASize) {
+  dim::Scope scope;
+  const std::vector<Atom> atoms{{scope.symbol("n"), {2009, 1042, 2095, 1307, 1750, 3000}}};
+  Forms forms;
+  const Terms terms(atoms, kTraces, forms);
+  constexpr double kFew = 8;
+  for (const Values& wanted : {Values{2005, 1042, 2095}, Values{2009, 1037, 2095}, Values{2006, 1042, 2091}})
+    for (const Term& term : terms.find(wanted, 20)) EXPECT_GT(term.over_rest, kFew) << dim::to_string(term.size);
+  EXPECT_LT(terms.find(Values{2005, 1042, 2095}, 1).front().bits, bits_of_list(Values{2005, 1042, 2095}));
+  for (const Values& wanted : {Values{2009, 1042, 2095}, Values{2010, 1050, 2100}, Values{502, 260, 523}})
+    EXPECT_LT(terms.find(wanted, 20).front().over_rest, 0);
 }
 
 TEST(Terms, CostMoreThanIntegersThatSayLittle) {
