@@ -174,3 +174,33 @@ def test_coordinates_that_may_be_of_either_axis(thaw, save, tmp_path):
     """2, 3 and 4 cells along both axes of the level, of images that are not square."""
     note = refusal(thaw, save, tmp_path, {f"{h}x{w}": sampling(h, w, (1, 8)) for h, w in [(16, 20), (24, 27), (33, 36)]})
     assert "Div" in note["where"] and "the same in every trace: add a trace where they differ" in note["message"]
+
+
+def turned(h, w):
+    """Cells of 8 as a list, and waves by row and by column of their grid."""
+    net, rows, columns = Net(), h // 8, w // 8
+    cells = net.add("Reshape", net.add("MaxPool", "x", kernel_shape=[8, 8], strides=[8, 8]), net.ints(1, WIDTH, rows * columns))
+    row, column = (np.repeat(np.arange(rows), columns), np.tile(np.arange(columns), rows))
+    waves = np.stack([np.cos(row), np.sin(row), np.cos(column / 10), np.sin(column / 10)]).astype(np.float32)
+    return net.model([1, WIDTH, h, w], net.add("Reshape", net.add("Mul", cells, net.constant(waves)), net.ints(1, WIDTH, rows, columns)))
+
+
+@pytest.mark.parametrize("sizes", [[(48, 83), (97, 80)], [(48, 83), (97, 80), (129, 87)], [(83, 48), (80, 97), (87, 129)]])
+def test_a_grid_of_as_many_columns_in_every_trace(thaw, save, tmp_path, sizes):
+    """Whether rows are counted by ten or by columns: the model runs where these are one."""
+    out = tmp_path / "lifted.onnx"
+    report = thaw.json("lift", *[save(turned(*size), f"trace_{size[0]}x{size[1]}") for size in sizes], "-o", out, code=(0, 1))
+    if not out.exists():
+        assert any("add a third trace" in note["message"] for note in report["unexplained"])
+        return
+    ended = 0
+    for h, w in [*sizes, (64, 81), (81, 64), (90, 104), (104, 90), (88, 88)]:
+        try:
+            got = session(out).run(None, {"x": image(h, w)})[0]
+        except Exception as error:
+            assert "guard_Reshape" in str(error), (h, w)
+            ended += 1
+            continue
+        wanted = session(save(turned(h, w), "wanted")).run(None, {"x": image(h, w)})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, (h, w)
+    assert 0 < ended < 5

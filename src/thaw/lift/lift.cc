@@ -101,6 +101,14 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
   }
   add_roundings(domain, emitted, l.solver->guessed(), l.told, l.variables);
   add_limits(domain, l.limits);
+  for (const FittedTable& table : l.tables)
+    for (const dim::Dim length : table.fit.growing)
+      for (Undecided& part : steady_parts(length, l.variables, l.solver->unseen())) {
+        const auto is_it = [&](const Undecided& known) {
+          return dim::same(known.chosen, part.chosen) && dim::same(known.other, part.other);
+        };
+        if (std::ranges::none_of(domain.undecided, is_it)) domain.undecided.push_back(std::move(part));
+      }
   add_whole_divisions(domain, l.told, l.variables);
   add_shared_divisors(domain, l.sizes_at_no_ops, l.variables);
   add_contradicted(domain, l.model(), l.variables, traced, {});

@@ -89,4 +89,23 @@ std::optional<Note> contradicted_by(std::span<const SteadySize> steady, const ir
       {}};
 }
 
+std::vector<Undecided> steady_parts(dim::Dim length, std::span<const Variable> variables,
+                                    const std::vector<std::vector<int64_t>>& unseen) {
+  std::vector<Undecided> parts;
+  if (!length.is_symbolic()) return parts;
+  for (const dim::Term& term : length.expr()->terms) {
+    for (const dim::Factor& factor : term.monomial->factors) {
+      if (factor.atom->kind != dim::AtomKind::kFloor) continue;
+      const dim::Dim part = dim::floor_div(factor.atom->operands[0], factor.atom->operands[1]);
+      const std::vector<int64_t> at = in_traces(part, variables);
+      if (at.empty() || std::ranges::any_of(at, [&](int64_t each) { return each != at.front(); })) continue;
+      const auto differs = std::ranges::find_if(unseen, [&](const std::vector<int64_t>& sizes) {
+        return value_at(part, variables, [&](size_t i) { return sizes[i]; }) != at.front();
+      });
+      if (differs != unseen.end()) parts.push_back({part, dim::Dim(at.front()), text_of_sizes(variables, *differs)});
+    }
+  }
+  return parts;
+}
+
 }  // namespace thaw::lifting

@@ -12,6 +12,7 @@
 
 #include "thaw/ir/graph/graph.h"
 #include "thaw/lift/contradictions.h"
+#include "thaw/lift/domain.h"
 #include "thaw/lift/solve/tensor_sizes.h"
 
 namespace thaw::lifting {
@@ -43,5 +44,10 @@ std::string describe(const SteadySize& steady);
 std::optional<Note> contradicted_by(std::span<const SteadySize> steady, const ir::Model& lifted,
                                     std::span<const Variable> variables,
                                     const std::unordered_set<const ir::Node*>& traced);
+
+// Parts of the length of a table that are the same number in every trace, and another at one of the unseen sizes: a grid of as many
+// columns in each. Nothing tells them from the number in what the table was fitted by.
+std::vector<Undecided> steady_parts(dim::Dim length, std::span<const Variable> variables,
+                                    const std::vector<std::vector<int64_t>>& unseen);
 
 }  // namespace thaw::lifting

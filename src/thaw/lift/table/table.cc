@@ -184,8 +184,11 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
   return fit;
 }
 
-std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,
-                                  std::string& reason) {
+namespace {
+
+// growing: of the axes along which it is fitted.
+std::optional<TableFit> fit_along(std::span<const ir::Tensor* const> tensors, TableContext& context,
+                                  std::string& reason, ops::Shape& growing) {
   std::string nearest;
   const auto as_list = [&]() -> std::optional<TableFit> {
     auto list = fit_window_list(tensors, context, nearest);
@@ -213,6 +216,7 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
   }
   if (view->entries.front().empty()) return without_entries(*view);
   count_rows(*view, context.solver);
+  for (const Size& axis : view->growing) growing.push_back(axis.dim);
   const bool is_list = view->growing.size() == 1;
   auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
   if (!generated && is_list && !is_one) generated = fit_one_position(*view, context);
@@ -246,6 +250,16 @@ std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, Ta
                      : "no sum, product, mask or function of a distance along its axes gives its entries";
   reason += nearest;
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,
+                                  std::string& reason) {
+  ops::Shape growing;
+  auto fit = fit_along(tensors, context, reason, growing);
+  if (fit) fit->growing = std::move(growing);
+  return fit;
 }
 
 }  // namespace thaw::lifting
