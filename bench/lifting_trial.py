@@ -1,6 +1,6 @@
 """How `thaw lift` does on nets that it was not developed on, from sizes that tell and from those that people choose; judged by torch.
 
-    /opt/x/bin/python bench/lifting_trial.py --thaw build/thaw --folder /tmp/trial [--list develop] [--exporters script] [--sets telling chosen]
+    python bench/lifting_trial.py --thaw build/thaw --folder /tmp/trial [--list develop] [--exporters script] [--sets telling chosen]
 
 Each net of lifting_small_models.py is exported by TorchScript (`dynamo=False`, opset 17) and by today's default (`dynamo=True`) at
 static sizes, once for all sets. Thaw lifts the traces of each set, and what it writes runs at five sizes of mixed remainders that

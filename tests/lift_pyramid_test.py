@@ -2,7 +2,9 @@
 import itertools
 
 import numpy as np
+import pytest
 
+from conftest import session
 from lift_left_out_test import lifted
 from lift_net import Net
 
@@ -164,3 +166,33 @@ def test_anchors_whose_rounding_no_trace_tells(thaw, save, tmp_path):
     """160 / 3 leaves 1: two cells further on, 2 * floor(160 / 3) and floor(2 * 160 / 3) are the same."""
     paths = [save(anchored(h, w), f"trace_{h}x{w}") for h, w in [(96, 160), (160, 96), (224, 192)]]
     thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", code=1)
+
+
+def spread(h, w, kernel, is_number):
+    """The places of the cells behind a stride of 8: apart by 8, or by the side over how many there are, as torchvision's anchors."""
+    net, pad = Net(), (kernel - 8 + 1) // 2
+    rows, columns = ((n + 2 * pad - kernel) // 8 + 1 for n in (h, w))
+    down, across = (8, 8) if is_number else (h // rows, w // columns)
+    x = net.add("MaxPool", "x", kernel_shape=[kernel] * 2, strides=[8, 8], pads=[pad] * 4)
+    x = net.add("Reshape", x, net.ints(1, rows * columns, 1))
+    places = np.stack([np.tile(np.arange(columns) * across, rows), np.repeat(np.arange(rows) * down, columns)], 1)
+    return net.model([1, 1, h, w], net.add("Add", x, net.constant(places.astype(np.float32))))
+
+
+@pytest.mark.parametrize("is_number", [True, False])
+@pytest.mark.parametrize("kernel", [8, 9, 11])
+def test_places_that_are_as_far_apart_in_every_trace(thaw, save, tmp_path, kernel, is_number):
+    for number, sizes in enumerate([[(64, 96), (96, 160), (160, 128)], [(64, 135), (70, 78), (144, 110)], [(67, 101), (89, 53), (113, 83)]]):
+        out = tmp_path / f"lifted_{number}.onnx"
+        thaw("lift", *[save(spread(*size, kernel, is_number), f"trace_{size[0]}x{size[1]}") for size in sizes], "-o", out, code=0)
+        run, right = session(out), 0
+        for h, w in [(71, 107), (90, 62), (121, 75), (128, 160), (179, 133), (64, 72)]:
+            x = np.zeros((1, 1, h, w), np.float32)
+            try:
+                got = run.run(None, {"x": x})[0]
+            except Exception as error:
+                assert "guard_Reshape" in str(error), (sizes, h, w)
+                continue
+            right += 1
+            assert np.array_equal(got, session(save(spread(h, w, kernel, is_number), "wanted")).run(None, {"x": x})[0]), (sizes, h, w)
+        assert right > 0

@@ -122,15 +122,27 @@ def test_large_integers_near_a_size_are_not_met_by_chance(thaw, save, tmp_path, 
         assert np.array_equal(got, session(save(shared(n), "wanted")).run(None, {"x": x})[0]), n
 
 
+def masked_chunks(n, width=6):
+    """What each chunk sees of itself and of the one before, added to a folded mask of what is there."""
+    net, chunks = Net(), -(-n // width)
+    whole = net.add("Pad", net.add("ReduceSum", "x", net.ints(2), keepdims=0), net.ints(0, 0, 0, -n % width))
+    own = net.add("Reshape", whole, net.ints(1, chunks, width))
+    there = (np.arange(chunks * width) < n).reshape(chunks, width)
+    before = np.concatenate([np.zeros((1, width), bool), there[:-1]])
+    mask = np.where(np.concatenate([before, there], 1), 0, -1e4).astype(np.float32)[None]
+    return net.model([1, n, 3], net.add("Add", net.add("Concat", own, own, axis=2), net.constant(mask)))
+
+
 ENDS = {
     "half": lambda n: n // 2, "half up": lambda n: -(-n // 2), "a third": lambda n: n // 3, "two thirds": lambda n: 2 * n // 3,
     "whole eights": lambda n: n // 8 * 8, "whole fives": lambda n: n // 5 * 5, "all but the last": lambda n: n - 1, "all but 7": lambda n: n - 7,
     "no more than 40": lambda n: min(n, 40), "eighths": lambda n: -(-n // 8), "and one": lambda n: -(-n // 8) + 1, "seven eighths": lambda n: int(n * 0.875),
     "all": lambda n: n,
 }
-TRACED = [(37, 58, 83), (40, 57, 97, 139), (29, 46, 71), (40, 53, 97), (32, 64, 128), (48, 64, 96), (50, 100, 150), (56, 80, 112), (37, 82), (64, 128)]
+TRACED = [(37, 58, 83), (40, 57, 97, 139), (29, 46, 71), (40, 53, 97), (32, 64, 128), (48, 64, 96), (50, 100, 150), (56, 80, 112), (37, 82), (64, 128),
+          (59, 52, 68), (62, 86, 30), (83, 49, 52)]
 FUNCTIONS = {**{name: cut(end) for name, end in ENDS.items()}, "behind three strides": strided,
-             "windows of 8": padded(8), "windows of 7": padded(7)}
+             "windows of 8": padded(8), "windows of 7": padded(7), "chunks of 6": masked_chunks}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

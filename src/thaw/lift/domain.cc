@@ -207,6 +207,18 @@ void add_limits(Domain& domain, std::span<const Limit> limits) {
     });
     if (is_known && !is_there) domain.limits.push_back(limit);
   }
+  // Two that bound each other are one.
+  for (size_t i = 0; i < domain.limits.size(); ++i) {
+    const Limit one = domain.limits[i];
+    const auto is_other_way = [&](const Limit& other) {
+      return dim::same(other.size, one.most) && dim::same(other.most, one.size);
+    };
+    if (!one.size.is_symbolic() || std::erase_if(domain.limits, is_other_way) == 0) continue;
+    std::erase_if(domain.limits,
+                  [&](const Limit& each) { return dim::same(each.size, one.size) && dim::same(each.most, one.most); });
+    domain.undecided.push_back({one.size, one.most, ""});
+    i = static_cast<size_t>(-1);
+  }
 }
 
 void add_whole_divisions(Domain& domain, const ToldRoundings& told, std::span<const Variable> variables) {
@@ -321,10 +333,11 @@ std::vector<Note> Domain::notes() const {
                      fmt::format("valid for {}; a trace at another value extends this", v->at.front()),
                      {}});
   for (const Undecided& u : undecided)
-    notes.push_back({dim::to_string(u.chosen),
-                     fmt::format("valid where it is {}, which explains the traces as well; a trace at {} tells",
-                                 dim::to_string(u.other), u.telling),
-                     {}});
+    notes.push_back(
+        {dim::to_string(u.chosen),
+         fmt::format("valid where it is {}, which explains the traces as well; a trace {} tells",
+                     dim::to_string(u.other), u.telling.empty() ? "where it is not" : fmt::format("at {}", u.telling)),
+         {}});
   return notes;
 }
 

@@ -44,7 +44,7 @@ struct EqualSides {
 // Two sizes of which the traces do not tell which is right.
 struct Undecided {
   dim::Dim chosen, other;
-  std::string telling;  // sizes at which they differ
+  std::string telling;  // sizes at which they differ; may be empty
 };
 
 struct Domain {

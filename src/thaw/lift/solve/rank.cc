@@ -193,10 +193,6 @@ bool is_told_by_other_side(Dim one, Dim other, std::span<const Variable> variabl
   return false;
 }
 
-}  // namespace
-
-namespace {
-
 // Whether one is the other, or one or two more or less, at each point.
 bool is_rounded_otherwise(std::span<const int64_t> one, std::span<const int64_t> other) {
   return std::ranges::equal(one, other, [](int64_t a, int64_t b) { return a - b <= 2 && b - a <= 2; });
@@ -207,7 +203,9 @@ bool is_rounded_otherwise(std::span<const int64_t> one, std::span<const int64_t>
 std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Taken& taken) const {
   // In bits: what is rounded at no plain share of a piece takes so many more.
   constexpr double kOpen = 8, kOpenOfTables = 5;
-  const bool is_operand = !taken.around.only_windows && !taken.around.axes.empty();
+  // Where the entries of a table change is an integer of the traces; what it is counted by is none.
+  const bool is_end = taken.around.ends && taken.rule == Rule::kTerm;
+  const bool is_operand = is_end || (!taken.around.only_windows && !taken.around.axes.empty());
   std::vector<Solution> others;
   const std::vector<int64_t>* at = ranks(wanted) && (is_operand || taken.bits > 0) ? values_of(taken.size) : nullptr;
   if (!at) return others;

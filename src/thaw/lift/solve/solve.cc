@@ -210,8 +210,11 @@ void Solver::take(const std::vector<int64_t>& wanted, const Solution& taken, con
   const bool is_guess = guesses_rounding(taken.rule) || std::ranges::any_of(follow_guesses_, is_it);
   if (is_guess && std::ranges::none_of(guessed_, is_it)) guessed_.push_back(taken.dim);
   // A shape that holds as many elements as its data leaves none open.
-  if (!sure_ && !around.elements.is_symbolic())
-    taken_.insert_or_assign(wanted, Taken{taken.dim, taken.rule, taken.bits, around});
+  if (sure_ || around.elements.is_symbolic()) return;
+  // Nor does it say less of an integer that a table is counted by too.
+  const auto known = taken_.find(wanted);
+  const bool is_asked = known != taken_.end() && known->second.around.ends && dim::same(known->second.size, taken.dim);
+  if (!is_asked) taken_.insert_or_assign(wanted, Taken{taken.dim, taken.rule, taken.bits, around});
 }
 
 std::optional<Dim> Solver::solve_surely(std::span<const int64_t> wanted) {

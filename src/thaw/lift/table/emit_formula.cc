@@ -26,6 +26,7 @@ class Emission {
     const FormulaNode* node = &formula.node();
     if (const auto known = known_.find(node); known != known_.end()) return known->second;
     ir::Value* made = make(*node);
+    for (const Limit& limit : node->limits) e_.note(limit);
     known_.emplace(node, made);
     return made;
   }
@@ -52,7 +53,6 @@ class Emission {
     std::vector<int64_t> dims{static_cast<int64_t>(node.numbers.size()) / node.width};
     if (node.width > 1) dims.push_back(node.width);
     ir::Value *table = nullptr, *index = of(node.operands[0]);
-    for (const Limit& limit : node.limits) e_.note(limit);
     if (node.kind == Kind::kReal) {
       table = e_.floats(dims, {node.numbers.begin(), node.numbers.end()});
     } else {

@@ -1,6 +1,7 @@
 // Columns that are functions of one coordinate.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "thaw/lift/table/frequencies.h"
 #include "thaw/lift/table/generators.h"
 #include "thaw/lift/table/sinusoid.h"
+#include "thaw/lift/table/table_sizes.h"
 #include "thaw/math/rotary_frequencies.h"
 
 namespace thaw::lifting {
@@ -299,7 +301,7 @@ size_t end_of_run(const std::vector<ColumnFit>& fits, size_t begin) {
 }
 
 // Consecutive columns of one kind, as one outer product of the coordinate and their scales.
-Part outer_product(std::span<const ColumnFit> run, const View& view) {
+Part outer_product(std::span<const ColumnFit> run, const View& view, const Solver& solver) {
   const Kind kind = view.exact() ? Kind::kInteger : Kind::kReal;
   const ColumnFit& first = run.front();
   std::vector<double> scales, offsets;
@@ -311,7 +313,11 @@ Part outer_product(std::span<const ColumnFit> run, const View& view) {
   const auto count = static_cast<int64_t>(run.size());
   if (first.function == Function::kCos) return {cosine(scaled), count};
   if (first.function == Function::kSin) return {sine(scaled), count};
-  return {scaled + numbers(offsets, kind, view.last_axis()), count};
+  std::vector<Limit> limits;
+  for (const double step : std::set<double>(scales.begin(), scales.end()))
+    if (step == std::round(step))
+      std::ranges::move(limits_of_step(std::llround(step), first.counter->range(), solver), std::back_inserter(limits));
+  return {within(scaled, std::move(limits)) + numbers(offsets, kind, view.last_axis()), count};
 }
 
 std::optional<Generated> fit_plain_columns(const RowTable& table) {
@@ -362,7 +368,7 @@ std::optional<Generated> fit_plain_columns(const RowTable& table) {
   }
   for (size_t begin = 0, end = 0; begin < fits.size(); begin = end) {
     end = end_of_run(fits, begin);
-    out.parts.push_back(outer_product(std::span(fits).subspan(begin, end - begin), view));
+    out.parts.push_back(outer_product(std::span(fits).subspan(begin, end - begin), view, table.context.solver));
   }
   return out;
 }

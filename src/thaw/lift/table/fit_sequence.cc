@@ -66,7 +66,7 @@ std::optional<Sequence> fit_step(const View& view, const Solver& solver) {
   }
   // Where each trace has one value alone, nothing tells that they follow a position; nor do two reals, whatever they are.
   if (!shown || !goes_on) return std::nullopt;
-  auto end = solve_size(ends, solver);
+  auto end = solve_end(ends, solver);
   if (!end) end = part_of_last_window(ends, view.length(), solver);
   if (after == before || !end) return std::nullopt;
   const Formula formula =
@@ -154,8 +154,12 @@ std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
   const auto start = step ? solve_start(starts, *step, solver) : std::nullopt;
   if (!start) return std::nullopt;
   std::string text = fmt::format("{} * index + {}", dim::to_string(step->dim), dim::to_string(start->dim));
-  if (!stopped && !late) return checked(view, position(0) * *step + *start, text);
-  const auto begin = solve_size(begins, solver);
+  if (!stopped && !late) {
+    const auto number = step->dim.constant();
+    const Formula line = within(position(0) * *step, limits_of_step(number.value_or(0), view.length(), solver));
+    return checked(view, line + *start, text);
+  }
+  const auto begin = solve_end(begins, solver);
   if (!begin) return std::nullopt;
   Formula index = position(0);
   if (late) {
@@ -170,7 +174,7 @@ std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
   const bool is_told = all_stopped || (!plain.empty() && plain.front().rule <= Rule::kLine);
   const int64_t longest = *std::max_element(stops.begin(), stops.end());
   for (const auto& stop :
-       {is_told ? solve_size(stops, solver) : std::nullopt, std::optional(constant_size(longest, view.traces()))}) {
+       {is_told ? solve_end(stops, solver) : std::nullopt, std::optional(constant_size(longest, view.traces()))}) {
     if (!stop || (stop->dim.is_constant() && longest_rest < longest)) continue;
     if (auto fit = checked(view, smaller(index, *stop) * *step + *start,
                            fmt::format("{}, for {} steps", text, dim::to_string(stop->dim))))

@@ -1,6 +1,7 @@
 #include "thaw/lift/table/formula.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "thaw/core/saturated.h"
@@ -158,6 +159,12 @@ Formula look_up_rows(std::vector<double> table, int64_t width, Kind kind, const 
                .width = width,
                .limits = std::move(limits),
                .axes = width == 1 ? 0U : 2U});
+}
+Formula within(const Formula& formula, std::vector<Limit> limits) {
+  if (limits.empty()) return formula;
+  FormulaNode node = formula.node();
+  std::ranges::move(limits, std::back_inserter(node.limits));
+  return Formula(std::make_shared<const FormulaNode>(std::move(node)));
 }
 
 namespace {

@@ -86,7 +86,7 @@ struct FormulaNode {
   Size size = {};
   std::vector<double> numbers = {};
   int64_t width = 1;               // of kLookup
-  std::vector<Limit> limits = {};  // of kLookup
+  std::vector<Limit> limits = {};  // within which it is known
   uint32_t axes = 0;               // bit by bit, those it varies along
   bool whole = false;              // cannot be evaluated a few rows at a time
 };
@@ -120,6 +120,9 @@ Formula sum_before(const Formula& a);
 // limits: within which the index is one of a row.
 Formula look_up_rows(std::vector<double> table, int64_t width, Kind kind, const Formula& index,
                      std::vector<Limit> limits = {});
+
+// The same, known within these limits.
+Formula within(const Formula& formula, std::vector<Limit> limits);
 
 // The formula with others in the place of the positions of its axes, by axis; numbers along the axis after them, the
 // columns, come to lie along another. nullopt where it cannot be computed entry by entry: running sums, and rows of a

@@ -87,6 +87,8 @@ std::optional<Sequence> fit_raised_sinusoid_of_place(const View& column);
 std::optional<std::vector<int64_t>> ends_in_rows(const View& view);
 void count_rows(View& view, const Solver& solver);  // as many as hold what is before: what is behind fills the last one
 std::optional<Generated> fit_step_in_rows(const View& view, const std::vector<int64_t>& ends, const Solver& solver);
+// The same in the last columns alone, behind others: what a chunk sees of itself behind what it sees of the one before.
+std::optional<Generated> fit_step_in_last_columns(const View& view, TableContext& context);
 
 // Columns that are such lines.
 std::optional<Generated> fit_lines(const RowTable& table);

@@ -3,6 +3,7 @@
 // ceil((n - c) / width), of which a few traces tell too little. The list as it was before it was cut says how many
 // positions there are.
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -33,7 +34,7 @@ std::optional<std::vector<int64_t>> ends_in_rows(const View& view) {
 
 void count_rows(View& view, const Solver& solver) {
   const auto ends = view.growing.size() == 1 ? ends_in_rows(view) : std::nullopt;
-  const auto end = ends ? solve_size(*ends, solver) : std::nullopt;
+  const auto end = ends ? solve_end(*ends, solver) : std::nullopt;
   if (!end) return;
   const Size rows = ceil_div(*end, constant_size(view.width, view.traces()));
   if (rows.at != view.length().at) return;
@@ -42,7 +43,7 @@ void count_rows(View& view, const Solver& solver) {
 }
 
 std::optional<Generated> fit_step_in_rows(const View& view, const std::vector<int64_t>& ends, const Solver& solver) {
-  const auto end = solve_size(ends, solver);
+  const auto end = solve_end(ends, solver);
   if (!end) return std::nullopt;
   std::vector<double> columns;
   for (int64_t column = 0; column < view.width; ++column) columns.push_back(static_cast<double>(column));
@@ -56,6 +57,37 @@ std::optional<Generated> fit_step_in_rows(const View& view, const std::vector<in
   if (!holds(view, formula, 0, view.width)) return std::nullopt;
   return Generated{fmt::format("rows of {}: {} below {}, then {}", view.width, before, dim::to_string(end->dim), after),
                    {{formula, view.width}}};
+}
+
+namespace {
+
+View columns_from(const View& view, int64_t first, int64_t count) {
+  View out = view.without_entries();
+  out.width = count;
+  for (size_t k = 0; k < view.traces(); ++k)
+    for (auto row = view.entries[k].begin(); row != view.entries[k].end(); row += view.width)
+      out.entries[k].insert(out.entries[k].end(), row + first, row + first + count);
+  return out;
+}
+
+}  // namespace
+
+std::optional<Generated> fit_step_in_last_columns(const View& view, TableContext& context) {
+  constexpr int64_t kMostColumns = 256;
+  for (int64_t first = 1; first + 1 < view.width && view.width <= kMostColumns; ++first) {
+    const View last = columns_from(view, first, view.width - first);
+    const auto ends = ends_in_rows(last);
+    if (!ends) continue;
+    const auto plain = context.solver.solutions(*ends, 1);
+    if (plain.empty() || plain.front().rule > Rule::kTensor) continue;
+    auto generated = fit_list(columns_from(view, 0, first), context);
+    auto step = generated ? fit_step_in_rows(last, *ends, context.solver) : std::nullopt;
+    if (!step) return std::nullopt;
+    generated->description += "; " + step->description;
+    generated->parts.push_back(std::move(step->parts.front()));
+    return generated;
+  }
+  return std::nullopt;
 }
 
 }  // namespace thaw::lifting

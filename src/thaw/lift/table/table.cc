@@ -123,6 +123,7 @@ std::optional<Generated> fit_whole_list(const RowTable& table) {
 
 std::optional<Generated> fit_list(const View& view, TableContext& context) {
   if (const auto ends = ends_in_rows(view)) return fit_step_in_rows(view, *ends, context.solver);
+  if (auto generated = fit_step_in_last_columns(view, context)) return generated;
   const RowTable table = rows_of(view, context);
   if (auto generated = fit_whole_list(table)) return generated;
   if (auto generated = fit_learned_combinations(view, context)) return generated;

@@ -1,5 +1,7 @@
 #include "thaw/lift/table/table_sizes.h"
 
+#include <utility>
+
 namespace thaw::lifting {
 namespace {
 
@@ -55,6 +57,28 @@ std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, co
     if (dim && !dim->is_constant()) return Size{*dim + dim::Dim(first), std::move(at)};
   }
   return std::nullopt;
+}
+
+std::optional<Size> solve_end(std::vector<int64_t> at, const Solver& solver) {
+  Around around;
+  around.ends = true;
+  return solve_size(std::move(at), solver, around);
+}
+
+std::vector<Limit> limits_of_step(int64_t step, const Size& count, const Solver& solver) {
+  constexpr int64_t kLeast = 2;  // positions that count are no further apart where there are fewer of them
+  if (step < kLeast) return {};
+  const std::vector<int> symbols = dim::symbols_of(count.dim);
+  for (const Variable& side : solver.variables()) {
+    const bool is_its = symbols.size() == 1 && side.varies() && side.kind == Variable::Kind::kDim &&
+                        dim::scope_of(side.symbol)->symbol_id(side.symbol) == symbols.front();
+    if (!is_its) continue;
+    for (size_t k = 0; k < count.at.size(); ++k)
+      if (count.at[k] <= 0 || side.at[k] / count.at[k] != step) return {};
+    const dim::Dim quotient = dim::floor_div(side.symbol, count.dim), number(step);
+    if (!dim::same(quotient, number)) return {{quotient, number}, {number, quotient}};
+  }
+  return {};
 }
 
 }  // namespace thaw::lifting

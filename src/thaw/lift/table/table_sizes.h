@@ -18,4 +18,11 @@ std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const 
 // token).
 std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, const Around& around = {});
 
+// The same of where the entries of a table change.
+std::optional<Size> solve_end(std::vector<int64_t> at, const Solver& solver);
+
+// Where positions, so many of them, are as far apart in every trace as a side over how many there are, rounded down, as torchvision spreads
+// its anchors: that a model which takes the number runs where it is this quotient. None where they are not.
+std::vector<Limit> limits_of_step(int64_t step, const Size& count, const Solver& solver);
+
 }  // namespace thaw::lifting
