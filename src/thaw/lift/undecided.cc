@@ -212,19 +212,19 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
       return;
     }
   };
-  for (const auto& [wanted, taken] : solver.taken()) {
-    if (!taken.size.is_symbolic() || !is_emitted(dim::to_string(taken.size))) continue;
-    for (const Solution& other : solver.others(wanted, taken))
-      add(wanted, 0, taken.rule, taken.size, other, taken.bits > 0 && is_close(other, taken.bits, wanted));
-  }
-  for (const auto& [wanted, solved] : solver.open()) {
-    const Solution& taken = solved.solutions[solved.chosen];
-    if (!is_emitted(dim::to_string(taken.dim))) continue;
-    for (size_t next = solved.chosen + 1; next < solved.solutions.size(); ++next) {
-      const Solution& other = solved.solutions[next];
-      add(wanted, next, taken.rule, taken.dim, other, false);
+  for (const auto& [wanted, all] : solver.taken())
+    for (const Taken& taken : all) {
+      if (!taken.size.is_symbolic() || !is_emitted(dim::to_string(taken.size))) continue;
+      for (const Solution& other : solver.others(wanted, taken))
+        add(wanted, 0, taken.rule, taken.size, other, taken.bits > 0 && is_close(other, taken.bits, wanted));
     }
-  }
+  for (const auto& [wanted, all] : solver.open())
+    for (const Solved& solved : all) {
+      if (!is_emitted(dim::to_string(solved.size()))) continue;
+      const Rule rule = solved.solutions[solved.chosen].rule;
+      for (size_t next = solved.chosen + 1; next < solved.solutions.size(); ++next)
+        add(wanted, next, rule, solved.size(), solved.solutions[next], false);
+    }
   std::ranges::stable_sort(open, [](const OpenChoice& a, const OpenChoice& b) { return a.rule > b.rule; });
   return open;
 }

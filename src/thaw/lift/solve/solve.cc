@@ -185,7 +185,11 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
       if (const auto divisor = floor.operands[1].constant()) told_cuts_.insert(*divisor);
     });
   take(key, taken, around);
-  if (is_open) open_.insert_or_assign(key, Solved{std::move(found), skipped});
+  if (is_open) {
+    std::vector<Solved>& known = open_[key];
+    std::erase_if(known, [&](const Solved& each) { return dim::same(each.size(), taken.dim); });
+    known.push_back({std::move(found), skipped});
+  }
   return taken.dim;
 }
 
@@ -212,9 +216,12 @@ void Solver::take(const std::vector<int64_t>& wanted, const Solution& taken, con
   // A shape that holds as many elements as its data leaves none open.
   if (sure_ || around.elements.is_symbolic()) return;
   // Nor does it say less of an integer that a table is counted by too.
-  const auto known = taken_.find(wanted);
-  const bool is_asked = known != taken_.end() && known->second.around.ends && dim::same(known->second.size, taken.dim);
-  if (!is_asked) taken_.insert_or_assign(wanted, Taken{taken.dim, taken.rule, taken.bits, around});
+  std::vector<Taken>& all = taken_[wanted];
+  const auto known = std::ranges::find_if(all, [&](const Taken& each) { return is_it(each.size); });
+  if (known == all.end())
+    all.push_back({taken.dim, taken.rule, taken.bits, around});
+  else if (!known->around.ends)
+    *known = {taken.dim, taken.rule, taken.bits, around};
 }
 
 std::optional<Dim> Solver::solve_surely(std::span<const int64_t> wanted) {

@@ -58,6 +58,7 @@ constexpr double kLead = 2.5;
 struct Solved {
   std::vector<Solution> solutions;
   size_t chosen = 0;  // which of them
+  dim::Dim size() const { return solutions[chosen].dim; }
 };
 
 // Two formulas that the model is to agree with wherever it runs, and sizes at which they differ. modulus: where above 0, they agree
@@ -146,12 +147,12 @@ class Solver {
   void know_cuts(const std::set<int64_t>& cuts) { cuts_.assign(cuts.begin(), cuts.end()); }
   // What was solved, with choices given: by the wanted values, how.
   const std::map<std::vector<int64_t>, Rule>& solved() const { return solved_; }
-  // What was taken for integers, by the wanted values; of those that nothing holds where they stand.
-  const std::map<std::vector<int64_t>, Taken>& taken() const { return taken_; }
+  // What was taken for integers, by the wanted values, at one place or another; of those that nothing holds where they stand.
+  const std::map<std::vector<int64_t>, std::vector<Taken>>& taken() const { return taken_; }
   // Of three traces and more: the terms that give the wanted values and are about as plain as what was taken, the plainest first.
   std::vector<Solution> others(std::span<const int64_t> wanted, const Taken& taken) const;
-  // Of two traces, of each that leaves room for chance: solutions as plain as the one that was taken.
-  const std::map<std::vector<int64_t>, Solved>& open() const { return open_; }
+  // Of two traces, of each that leaves room for chance: solutions as plain as the one that was taken, at one place or another.
+  const std::map<std::vector<int64_t>, std::vector<Solved>>& open() const { return open_; }
   // Sizes that were solved by what guesses how they are rounded, since they were forgotten.
   const std::vector<dim::Dim>& guessed() const { return guessed_; }
   void forget_guesses() {
@@ -208,7 +209,7 @@ class Solver {
   std::set<std::vector<int64_t>> distances_;
   std::vector<std::vector<int64_t>> unseen_;
   mutable std::map<std::vector<int64_t>, Rule> solved_;
-  mutable std::map<std::vector<int64_t>, Taken> taken_;
+  mutable std::map<std::vector<int64_t>, std::vector<Taken>> taken_;
   mutable std::optional<SharedRemainders> shared_remainders_;
   mutable std::unordered_set<const dim::Atom*> rounded_;  // the roundings of all that was taken
   mutable std::vector<dim::Assignment> points_;           // the traces', then those that were drawn
@@ -218,7 +219,7 @@ class Solver {
   mutable Forms forms_;
   mutable std::map<TermKey, std::vector<Term>> terms_;
   mutable std::map<AtomsKey, Terms> terms_over_;
-  mutable std::map<std::vector<int64_t>, Solved> open_;
+  mutable std::map<std::vector<int64_t>, std::vector<Solved>> open_;
   mutable std::vector<dim::Dim> guessed_;
   mutable std::set<std::vector<int64_t>> guessed_lists_;    // solved by what leaves room for chance, at any time
   mutable std::set<std::vector<int64_t>> guessed_amounts_;  // solved by what guesses how it is rounded, at any time

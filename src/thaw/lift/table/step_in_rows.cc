@@ -4,6 +4,7 @@
 // positions there are.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -70,11 +71,25 @@ View columns_from(const View& view, int64_t first, int64_t count) {
   return out;
 }
 
+// The first column from which on no entry is any but two values; the width where the last one has more.
+int64_t first_of_two_values(const View& view) {
+  std::vector<double> values;
+  for (int64_t column = view.width; column-- > 0;)
+    for (const auto& list : view.entries)
+      for (size_t at = static_cast<size_t>(column); at < list.size(); at += static_cast<size_t>(view.width)) {
+        if (std::ranges::find(values, list[at]) != values.end()) continue;
+        values.push_back(list[at]);
+        if (values.size() > 2) return column + 1;
+      }
+  return 0;
+}
+
 }  // namespace
 
 std::optional<Generated> fit_step_in_last_columns(const View& view, TableContext& context) {
   constexpr int64_t kMostColumns = 256;
-  for (int64_t first = 1; first + 1 < view.width && view.width <= kMostColumns; ++first) {
+  if (view.width > kMostColumns) return std::nullopt;
+  for (int64_t first = std::max<int64_t>(first_of_two_values(view), 1); first + 1 < view.width; ++first) {
     const View last = columns_from(view, first, view.width - first);
     const auto ends = ends_in_rows(last);
     if (!ends) continue;
