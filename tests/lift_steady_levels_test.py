@@ -204,3 +204,25 @@ def test_a_grid_of_as_many_columns_in_every_trace(thaw, save, tmp_path, sizes):
         wanted = session(save(turned(h, w), "wanted")).run(None, {"x": image(h, w)})[0]
         assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, (h, w)
     assert 0 < ended < 5
+
+
+def weighed(h, w):
+    """Cells of 8 as a list, times one number for each row and column of their grid, as a list too."""
+    net, rows, columns = Net(), h // 8, w // 8
+    x = net.add("Reshape", net.add("MaxPool", "x", kernel_shape=[8, 8], strides=[8, 8]), net.ints(1, WIDTH, -1))
+    weight = net.add("Expand", net.constant(np.float32([[2]])), net.ints(rows, columns))
+    return net.model([1, WIDTH, h, w], net.add("Mul", x, net.add("Reshape", weight, net.ints(1, 1, -1))))
+
+
+@pytest.mark.parametrize("sizes", [[(48, 83), (97, 80), (129, 87)], [(83, 48), (80, 97), (87, 129), (82, 56)]])
+def test_no_size_ends_in_an_error_of_the_runtime(thaw, save, tmp_path, sizes):
+    """Where the node that contradicts other numbers of columns reads a list, and no size that all traces share."""
+    out = tmp_path / "lifted.onnx"
+    thaw("lift", *[save(weighed(*size), f"trace_{size[0]}x{size[1]}") for size in sizes], "-o", out, code=(0, 1))
+    for h, w in [(64, 81), (81, 64), (90, 104), (104, 90), (88, 120)] if out.exists() else ():
+        try:
+            got = session(out).run(None, {"x": image(h, w)})[0]
+        except Exception as error:
+            assert "guard_Reshape" in str(error), (h, w)
+            continue
+        assert np.array_equal(got, session(save(weighed(h, w), "wanted")).run(None, {"x": image(h, w)})[0]), (h, w)

@@ -233,6 +233,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     Domain domain = domain_of(lifting, equal, traced);
     if (options.keep_static.empty()) {
       prove(lifting, domain, traced);
+      hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);
       made.open = open_choices(*lifting.solver, made.emitted, lifting.variables, domain);
       if (!made.open.empty() || !made.choices.empty())
         made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));

@@ -89,6 +89,32 @@ std::optional<Note> contradicted_by(std::span<const SteadySize> steady, const ir
       {}};
 }
 
+void hold_steady(Domain& domain, std::span<const SteadySize> steady, const ir::Model& lifted,
+                 std::span<const Variable> variables, const std::unordered_set<const ir::Node*>& traced) {
+  const size_t before = domain.undecided.size();
+  const auto runs = [&](const std::vector<int64_t>& sizes) {
+    const dim::Assignment at = assignment_of(variables, [&](size_t i) { return sizes[i]; });
+    const auto held = std::span(domain.undecided).subspan(before);
+    return domain.has(at) && std::ranges::all_of(held, [&](const Undecided& part) {
+             return dim::evaluate(part.chosen, at) == part.other.constant();
+           });
+  };
+  std::vector<std::vector<int64_t>> sizes = sizes_elsewhere(steady, variables);
+  std::erase_if(sizes, [&](const std::vector<int64_t>& each) { return !runs(each); });
+  if (sizes.empty() || find_contradictions(lifted, variables, traced, sizes).broken == 0) return;
+  for (const std::vector<int64_t>& each : sizes) {
+    if (!runs(each) || find_contradictions(lifted, variables, traced, {each}).broken == 0) continue;
+    // The plainest says it of those that are made of it.
+    const SteadySize* plainest = nullptr;
+    for (const SteadySize& one : steady) {
+      const auto there = value_at(one.size, variables, [&](size_t i) { return each[i]; });
+      if (!there || *there == one.at) continue;
+      if (!plainest || dim::to_string(one.size).size() < dim::to_string(plainest->size).size()) plainest = &one;
+    }
+    if (plainest) domain.undecided.push_back({plainest->size, dim::Dim(plainest->at), text_of_sizes(variables, each)});
+  }
+}
+
 std::vector<Undecided> steady_parts(dim::Dim length, std::span<const Variable> variables,
                                     const std::vector<std::vector<int64_t>>& unseen) {
   std::vector<Undecided> parts;

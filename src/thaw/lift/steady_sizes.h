@@ -50,4 +50,9 @@ std::optional<Note> contradicted_by(std::span<const SteadySize> steady, const ir
 std::vector<Undecided> steady_parts(dim::Dim length, std::span<const Variable> variables,
                                     const std::vector<std::vector<int64_t>>& unseen);
 
+// Adds that such sizes are what they are in the traces, where the model contradicts itself at sizes of the domain at which they are not:
+// what was frozen of them stands in other tensors, too.
+void hold_steady(Domain& domain, std::span<const SteadySize> steady, const ir::Model& lifted,
+                 std::span<const Variable> variables, const std::unordered_set<const ir::Node*>& traced);
+
 }  // namespace thaw::lifting
