@@ -1,6 +1,6 @@
 """How `thaw lift` does on nets that it was not developed on, from sizes that tell and from those that people choose; judged by torch.
 
-    python bench/lifting_trial.py --thaw build/thaw --folder /tmp/trial [--list develop] [--exporters script] [--sets telling chosen]
+    python bench/lifting_trial.py --thaw build/thaw --folder /tmp/trial [--list develop] [--exporters script] [--sets telling] [--drawn 8]
 
 Each net of lifting_small_models.py is exported by TorchScript (`dynamo=False`, opset 17) and by today's default (`dynamo=True`) at
 static sizes, once for all sets. Thaw lifts the traces of each set, and what it writes runs at five sizes of mixed remainders that
@@ -40,12 +40,24 @@ SETS = {
     "chosen2": {"image": [(64, 96), (96, 160), (160, 128)], "sequence": [(32,), (64,), (128,)], "audio": [(1024,), (1536,), (2560,)]},
     "chosen3": {"image": [(64, 64), (96, 128), (160, 96)], "sequence": [(16,), (48,), (80,)], "audio": [(800,), (1600,), (2000,)]},
 }
+DRAWN_FROM = {"image": (40, 150, (1, 2, 4, 8, 16, 32)), "sequence": (14, 90, (1, 2, 4, 8, 16)), "audio": (700, 2600, (1, 2, 16, 64, 100, 160))}
 UNSEEN = {"image": [(71, 107), (90, 62), (121, 75), (128, 160), (179, 133)], "sequence": [(29,), (45,), (58,), (160,), (171,)],
           "audio": [(1307,), (1750,), (2001,), (2816,), (3527,)]}
 
 
 def nets():
     return DEVELOP | HELD_BACK
+
+
+def drawn(kind, number):
+    """Three sizes, four or two; every second time multiples of some unit."""
+    random = np.random.default_rng([list(DRAWN_FROM).index(kind), number])
+    low, high, units = DRAWN_FROM[kind]
+    count, unit = (3, 3, 3, 4, 2)[number % 5], int(random.choice(units)) if number % 2 else 1
+    while True:
+        sizes = [tuple(int(side) // unit * unit for side in random.integers(low + unit, high, len(UNSEEN[kind][0]))) for _ in range(count)]
+        if all(len(set(axis)) == count for axis in zip(*sizes, strict=True)) and not set(sizes) & set(UNSEEN[kind]):
+            return sizes
 
 
 def sizes_of(kind, sets):
@@ -148,24 +160,30 @@ def main():
     parser.add_argument("--list", default="develop", choices=LISTS)
     parser.add_argument("--only", nargs="*", help="nets, by name")
     parser.add_argument("--exporters", nargs="*", default=list(EXPORTERS), choices=EXPORTERS)
-    parser.add_argument("--sets", nargs="*", default=list(SETS), choices=SETS)
+    parser.add_argument("--sets", nargs="*", default=list(SETS), help=f"of {', '.join(SETS)}")
+    parser.add_argument("--drawn", type=int, default=0, metavar="N", help="N sets more, of sizes that are drawn, the same each time")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--make-one", metavar="NAME", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    more = {f"drawn{number}": {kind: drawn(kind, number) for kind in DRAWN_FROM} for number in range(options.drawn)}
+    SETS.update(more)
+    if unknown := set(options.sets) - set(SETS):
+        parser.error(f"no such sets: {', '.join(unknown)}")
+    sets = list(dict.fromkeys([*options.sets, *more]))
     if options.make_one:
         warnings.filterwarnings("ignore")
         torch.set_num_threads(2)
-        make(nets()[options.make_one], options.exporters, options.sets, options.folder)
+        make(nets()[options.make_one], options.exporters, sets, options.folder)
         return 0
     results, counts = {}, collections.defaultdict(collections.Counter)
     for name in options.only or LISTS[options.list]:
         net = nets()[name]
-        wanted = [options.folder / name / e / f"{text_of(size)}.onnx" for e in options.exporters for size in sizes_of(net.kind, options.sets)]
+        wanted = [options.folder / name / e / f"{text_of(size)}.onnx" for e in options.exporters for size in sizes_of(net.kind, sets)]
         if not all(path.exists() or path.with_suffix(".failed").exists() for path in wanted):
-            subprocess.run([sys.executable, __file__, "--folder", str(options.folder), "--make-one", name, "--exporters", *options.exporters, "--sets",
-                            *options.sets], capture_output=True, timeout=1200, check=False)
+            subprocess.run([sys.executable, __file__, "--folder", str(options.folder), "--make-one", name, "--exporters", *options.exporters, "--drawn",
+                            str(options.drawn), "--sets", *options.sets], capture_output=True, timeout=1200, check=False)
         for exporter in options.exporters:
-            for chosen in options.sets:
+            for chosen in sets:
                 result = trial(options.thaw, net, exporter, chosen, options.folder)
                 results[f"{name}/{exporter}/{chosen}"] = result
                 counts[exporter, chosen][result["verdict"]] += 1

@@ -108,7 +108,7 @@ def shared(n, kernel=25, stride=20):
     return net.model([1, n, 3], net.add("Add", *cuts))
 
 
-@pytest.mark.parametrize("traced", [(2009, 1042, 2095), (848, 2544, 2352), (1013, 1499, 2111), (1041, 1567, 2222)])
+@pytest.mark.parametrize("traced", [(2009, 1042, 2095), (848, 2544, 2352), (1041, 1567, 2222)])
 def test_large_integers_near_a_size_are_not_met_by_chance(thaw, save, tmp_path, traced):
     out, _ = lifted(thaw, save, tmp_path, shared, traced)
     run = session(out)
