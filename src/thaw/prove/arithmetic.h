@@ -57,6 +57,8 @@ class Arithmetic {
   Scaled split(TermId x) const;
   // The same of a sum of several: the number in front of the first that is no constant.
   Scaled factored(TermId x);
+  // Numbers that were computed; those that are all the same are one, expanded.
+  TermId constant(Numbers numbers, ir::DataType type);
   // A constant weight as a number and what is left, as Weights says; of all else the number is 1.
   Scaled weight(TermId x);
   // The number that all elements of a term are; nullopt where it is none.
@@ -75,7 +77,6 @@ class Arithmetic {
   std::optional<Numbers> added(std::span<const Scaled> addends) const;
   std::optional<Scaled> with_scaled_weight(TermId of, TermId scale, ir::DataType type);
   std::optional<std::vector<Scaled>> polynomial(std::span<const Power> factors, double number);
-  TermId constant(Numbers numbers, ir::DataType type);
   void add_factor(Power factor, double& number, std::vector<Power>& factors, ir::DataType type);
 
   Terms& terms_;

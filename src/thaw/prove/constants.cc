@@ -12,6 +12,8 @@
 #include "thaw/dim/expr/scope.h"
 #include "thaw/ir/data/floats.h"
 #include "thaw/ir/graph/key_parts.h"
+#include "thaw/ops/rule/small_tensor.h"
+#include "thaw/prove/offsets.h"
 
 namespace thaw::proving {
 
@@ -23,10 +25,6 @@ namespace {
 constexpr int kScalarRoundings = 4;      // that a number may differ by where it was computed
 constexpr size_t kMostCandidates = 256;  // of constants of one shape that are compared
 constexpr size_t kLarge = 1 << 16;       // bytes: of fewer, all are read
-
-int64_t product_of_dims(const std::vector<int64_t>& dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
-}
 
 std::string bucket_of(DataType type, const std::vector<int64_t>& dims) {
   std::string key;
@@ -46,16 +44,22 @@ std::vector<double> doubles_of(const Tensor& tensor) {
   return values;
 }
 
-// The number that all elements are; nullopt where they differ, or it is none.
-std::optional<double> uniform_number(const Tensor& tensor) {
+// The element that all are; nullopt where they differ.
+std::optional<Tensor> uniform_element(const Tensor& tensor) {
   const auto bytes = tensor.bytes();
   const size_t width = static_cast<size_t>(ir::bits_of(tensor.data_type)) / 8;
-  if (bytes.empty() || bytes.size() % width != 0) return std::nullopt;
+  if (width == 0 || bytes.empty() || bytes.size() % width != 0) return std::nullopt;
   // Each element equals the next one.
   if (bytes.size() > width && std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) != 0)
     return std::nullopt;
-  Tensor first = Tensor::view({}, tensor.data_type, {}, bytes.first(width), nullptr);
-  const double value = doubles_of(first).front();
+  return Tensor::view({}, tensor.data_type, {}, bytes.first(width), nullptr);
+}
+
+// The number that all elements are; nullopt where they differ, or it is none.
+std::optional<double> uniform_number(const Tensor& tensor) {
+  const auto first = uniform_element(tensor);
+  if (!first) return std::nullopt;
+  const double value = doubles_of(*first).front();
   if (!std::isfinite(value)) return std::nullopt;
   return value + 0.0;  // -0 is 0
 }
@@ -164,17 +168,62 @@ TermId Constants::read(const Tensor& tensor) {
       sum.numbers = {number(*value, tensor.data_type, true)};
       sum.shape = ops::Shape{};
       const TermId scalar = sum.numbers[0] == 1 ? sum.arguments[0] : terms_.add(std::move(sum));
-      if (tensor.dims.empty()) return scalar;
-      Term expanded;
-      expanded.op = "Expand";
-      expanded.dtype = tensor.data_type;
-      expanded.arguments = {scalar};
-      expanded.shape = ops::Shape(tensor.dims.begin(), tensor.dims.end());
-      expanded.dims = *expanded.shape;
-      return terms_.add(std::move(expanded));
+      return tensor.dims.empty() ? scalar : expanded(scalar, tensor.dims);
     }
   }
+  if ((ir::is_integer(tensor.data_type) || tensor.data_type == DataType::kBool) && ir::bits_of(tensor.data_type) >= 8)
+    if (const auto first = uniform_element(tensor)) {
+      // What no int64 holds in an expression stays as it is.
+      const auto elements = ops::small_elements(*first);
+      const dim::Dim value = elements ? elements->front().as_dim() : dim::Dim();
+      if (value.is_known()) return expanded(sizes(tensor.data_type, {}, {value}), tensor.dims);
+    }
   return exact(tensor);
+}
+
+TermId Constants::expanded(TermId scalar, const std::vector<int64_t>& dims) {
+  Term term;
+  term.op = "Expand";
+  term.dtype = terms_[scalar].dtype;
+  term.arguments = {scalar};
+  term.shape = ops::Shape(dims.begin(), dims.end());
+  term.dims = *term.shape;
+  return terms_.add(std::move(term));
+}
+
+TermId Constants::unrepeated(TermId id) {
+  const Term term = terms_[id];
+  if (term.kind != Term::Kind::kConstant || term.dtype == DataType::kString || (!term.tensor && !term.computed))
+    return id;
+  if (const auto known = unrepeated_.find(id); known != unrepeated_.end()) return known->second;
+  const std::vector<int64_t> own = strides(term.ints);
+  const size_t bits = static_cast<size_t>(ir::bits_of(term.dtype));
+  // Whether some elements that follow each other are the same as as many others.
+  const auto is_same = [&](int64_t a, int64_t b, int64_t count) {
+    const auto first = static_cast<size_t>(a), second = static_cast<size_t>(b), each = static_cast<size_t>(count);
+    if (term.tensor) {
+      const auto bytes = term.tensor->bytes();
+      return std::memcmp(bytes.data() + first * (bits / 8), bytes.data() + second * (bits / 8), each * (bits / 8)) == 0;
+    }
+    const auto are_equal = [&](const std::vector<double>& of) {
+      return of.empty() || std::equal(of.begin() + a, of.begin() + a + count, of.begin() + b);
+    };
+    return are_equal(term.computed->values) && are_equal(term.computed->magnitude);
+  };
+  std::vector<int64_t> fewer = term.ints;
+  const int64_t all = bits >= 8 && bits % 8 == 0 ? product_of(term.ints) : 0;
+  for (size_t k = 0; k < term.ints.size() && all > 0; ++k) {
+    const int64_t block = own[k] * term.ints[k];
+    bool is_repeated = term.ints[k] > 1;
+    for (int64_t first = 0; first < all && is_repeated; first += block)
+      is_repeated = is_same(first, first + own[k], block - own[k]);
+    if (is_repeated) fewer[k] = 1;
+  }
+  TermId made = id;
+  if (fewer != term.ints)
+    if (const auto smaller = moved(id, fewer, [&] { return offsets(fewer, own, 0); })) made = *smaller;
+  unrepeated_.emplace(id, made);
+  return made;
 }
 
 TermId Constants::exact(Tensor tensor) {
@@ -280,7 +329,7 @@ TermId Constants::computed(DataType type, Numbers numbers) {
 std::optional<Numbers> Constants::numbers(TermId id) const {
   const Term& term = terms_[id];
   if (term.kind != Term::Kind::kConstant || !is_real(term.dtype)) return std::nullopt;
-  left_ -= product_of_dims(term.ints);
+  left_ -= product_of(term.ints);
   if (left_ < 0) return std::nullopt;
   if (term.computed)
     return Numbers{term.ints, term.computed->values, term.computed->magnitude, term.computed->roundings};
@@ -299,7 +348,7 @@ std::optional<TermId> Constants::joined(std::span<const TermId> parts, size_t ax
     const Term& term = terms_[part];
     if (term.kind != Term::Kind::kConstant || !is_real(term.dtype)) return std::nullopt;
     dims[axis] += term.ints[axis];
-    count += product_of_dims(term.ints);
+    count += product_of(term.ints);
     if (count > kMostElements) return std::nullopt;
   }
   const DataType type = terms_[parts[0]].dtype;
@@ -318,7 +367,7 @@ std::optional<TermId> Constants::joined(std::span<const TermId> parts, size_t ax
   std::vector<std::byte> bytes;
   for (int64_t row = 0; row < outer; ++row)
     for (size_t i = 0; i < parts.size(); ++i) {
-      const auto each = static_cast<size_t>(product_of_dims(numbers[i].dims) / outer);
+      const auto each = static_cast<size_t>(product_of(numbers[i].dims) / outer);
       const size_t first = static_cast<size_t>(row) * each;
       if (is_read) {
         const auto from = terms_[parts[i]].tensor->bytes().subspan(first * width, each * width);

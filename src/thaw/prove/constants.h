@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -46,7 +47,7 @@ class Constants {
   // Says which large tensors the two models hold, before any is read. Where both hold those of as many bytes at the same places, each
   // is told apart by its place: its bytes are read where a law needs them alone.
   void look_at(const ir::Graph& graph, size_t model);
-  // A tensor of a model. One whose floats are all the same number is that number, expanded.
+  // A tensor of a model. One whose elements are all the same number is that number, expanded.
   TermId read(const ir::Tensor& tensor);
   // Integers and truth values that are expressions of the sizes; a row-major element for each of `dims`.
   TermId sizes(ir::DataType type, std::vector<int64_t> dims, std::vector<dim::Dim> elements);
@@ -62,6 +63,8 @@ class Constants {
   // Elements of a constant in other places: element i of the result is element source[i]. nullopt where it is no constant.
   std::optional<TermId> moved(TermId id, std::vector<int64_t> dims,
                               const std::function<std::vector<int64_t>()>& source);
+  // A constant with size 1 along the axes that it is repeated along; all else as it is.
+  TermId unrepeated(TermId id);
   // Constants put one after the other along an axis of their shapes; nullopt where one is none.
   std::optional<TermId> joined(std::span<const TermId> parts, size_t axis);
   bool is_constant(TermId id) const { return terms_[id].kind == Term::Kind::kConstant; }
@@ -76,6 +79,7 @@ class Constants {
  private:
   bool is_known_by_place(const ir::Tensor& tensor);
   TermId exact(ir::Tensor tensor);
+  TermId expanded(TermId scalar, const std::vector<int64_t>& dims);
   std::optional<TermId> nearest(const std::string& bucket, ir::DataType type, const Numbers& wanted, bool is_read);
   struct Held {
     std::vector<TermId> read, computed;
@@ -93,6 +97,7 @@ class Constants {
   std::map<std::string, Held> held_;  // by type and dims
   std::map<ir::DataType, Scalars> scalars_;
   std::map<size_t, Places> large_;  // by how many bytes
+  std::unordered_map<TermId, TermId> unrepeated_;
   std::vector<Rounded> rounded_;
   mutable int64_t left_ = kMostRead;
 };

@@ -8,12 +8,7 @@ namespace thaw::proving {
 
 namespace {
 
-// Functions of one number, and between what numbers they grow.
-struct Function {
-  std::string_view op;
-  double (*value)(double), (*slope)(double);
-};
-constexpr Function kFunctions[] = {
+constexpr FunctionOfOne kFunctions[] = {
     {"Cos", [](double v) { return std::cos(v); }, [](double v) { return std::sin(v); }},
     {"Sin", [](double v) { return std::sin(v); }, [](double v) { return std::cos(v); }},
     {"Exp", [](double v) { return std::exp(v); }, [](double v) { return std::exp(v); }},
@@ -26,8 +21,9 @@ constexpr Function kFunctions[] = {
 
 }  // namespace
 
-bool is_function_of_one(std::string_view op) {
-  return std::ranges::find(kFunctions, op, &Function::op) != std::end(kFunctions);
+const FunctionOfOne* function_of_one(std::string_view op) {
+  const auto found = std::ranges::find(kFunctions, op, &FunctionOfOne::op);
+  return found == std::end(kFunctions) ? nullptr : found;
 }
 
 // Sums along axes, which stay.
@@ -126,8 +122,8 @@ std::optional<Numbers> weights_of(const Numbers& scores, int64_t axis, double ro
 std::optional<TermId> Algebra::evaluated(std::string_view op, TermId x) {
   constexpr int kRoundings = 4;         // of a function in floating-point
   constexpr double kMostLost = 0x1p-9;  // of what a rounding of the operand changes
-  const auto function = std::ranges::find(kFunctions, op, &Function::op);
-  auto numbers = function == std::end(kFunctions) ? std::nullopt : constants.numbers(x);
+  const FunctionOfOne* function = function_of_one(op);
+  auto numbers = function ? constants.numbers(x) : std::nullopt;
   if (!numbers) return std::nullopt;
   // What rounds the operand moves the result by its slope.
   std::vector<double> magnitude;

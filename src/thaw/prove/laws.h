@@ -89,7 +89,12 @@ struct Algebra {
 };
 
 // Functions of one number whose constants are folded: "Cos".
-bool is_function_of_one(std::string_view op);
+struct FunctionOfOne {
+  std::string_view op;
+  double (*value)(double), (*slope)(double);
+};
+const FunctionOfOne* function_of_one(std::string_view op);  // null of all else
+inline bool is_function_of_one(std::string_view op) { return function_of_one(op) != nullptr; }
 // Sums along axes, which stay; products of matrices, the right one of two axes or of the same batch; softmax, where scores are rounded by
 // so much. nullopt where they are of too many numbers, or too much is lost.
 std::optional<Numbers> added_up(const Numbers& of, std::span<const int64_t> axes);

@@ -217,7 +217,8 @@ void ModelReader::read_node(const ir::Node& node) {
   Results results;
   const ops::Operator* op = ops::registry().find(node);
   if (op && node.overload().empty() && !model_.find_function(node.domain(), node.op_type(), node.overload())) {
-    results = by_law(algebra_, read);
+    results = evaluate(read);
+    if (results.empty()) results = by_law(algebra_, read);
     if (results.empty()) results = by_definition(algebra_, read);
     if (!fits(read, results)) results.clear();
   }
@@ -233,6 +234,53 @@ void ModelReader::read_node(const ir::Node& node) {
     set(output, made);
     learn_sizes(made, facts_.fact(output));
   }
+}
+
+// A constant of the model, or what was computed of such.
+const KnownTensor* ModelReader::known(const ir::Value* value) {
+  const auto found = known_.find(value);
+  if (found != known_.end()) return found->second ? &*found->second : nullptr;
+  std::optional<KnownTensor> made;
+  const ir::Tensor* tensor = value->fixed_constant();
+  const auto term = term_of_.find(value);
+  if (tensor && tensor->num_elements() <= std::min(left_to_evaluate_, kMostEvaluated)) {
+    made = known_tensor(*tensor);
+  } else if (!tensor && term != term_of_.end()) {
+    made = known_tensor(terms_[term->second]);
+  }
+  if (made) left_to_evaluate_ -= std::ssize(made->elements);
+  auto& kept = known_.emplace(value, std::move(made)).first->second;
+  return kept ? &*kept : nullptr;
+}
+
+// Results of a node all of whose operands are known; empty where they are not, or some are open.
+ModelReader::Results ModelReader::evaluate(const NodeToRead& read) {
+  const auto may_be_known = [&](const ir::Value* value) {
+    if (!value || value->fixed_constant()) return true;
+    if (const auto found = known_.find(value); found != known_.end()) return found->second.has_value();
+    const auto term = term_of_.find(value);
+    return term != term_of_.end() && terms_[term->second].kind == Term::Kind::kSizes;
+  };
+  if (left_to_evaluate_ <= 0 || !std::ranges::all_of(read.node.inputs(), may_be_known)) return {};
+  NodeOfConstants of{.node = read.node, .opset = read.opset, .operands = {}, .result_dims = {}};
+  for (size_t i = 0; i < read.operands.size(); ++i) {
+    const ir::Value* value = read.node.inputs()[i];
+    of.operands.push_back(value ? known(value) : nullptr);
+    if (value && !of.operands.back()) return {};
+  }
+  for (const Fact& fact : read.results) of.result_dims.push_back(constant_dims(fact.shape));
+  std::vector<KnownTensor> made = evaluated(of);
+  Results results;
+  for (size_t i = 0; i < made.size(); ++i) {
+    const ir::Value* output = i < read.node.outputs().size() ? read.node.outputs()[i] : nullptr;
+    if (!output) return {};
+    const auto term = written(algebra_, made[i]);
+    left_to_evaluate_ -= std::ssize(made[i].elements);
+    known_.insert_or_assign(output, std::move(made[i]));
+    if (term) results.push_back(*term);
+  }
+  if (results.size() < made.size()) results.clear();
+  return results;
 }
 
 // Whether what a law says has the rank and the type that inference finds: else one of them is wrong.
@@ -324,7 +372,12 @@ bool ModelReader::read_branches(const NodeToRead& read) {
   if (const auto condition = integers_of(terms_, read.operands[0]); condition && condition->size() == 1) {
     const ir::Graph& taken = condition->front() != 0 ? *yes : *no;
     read_graph(taken);
-    for (size_t i = 0; i < count; ++i) set(read.node.outputs()[i], term_of(taken.outputs()[i]));
+    for (size_t i = 0; i < count; ++i) {
+      const ir::Value* output = read.node.outputs()[i];
+      set(output, term_of(taken.outputs()[i]));
+      if (const KnownTensor* result = output ? known(taken.outputs()[i]) : nullptr)
+        known_.insert_or_assign(output, *result);
+    }
     return true;
   }
   std::vector<std::vector<TermId>> results;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
+#include "thaw/prove/evaluated.h"
 #include "thaw/prove/laws.h"
 #include "thaw/prove/model_facts.h"
 
@@ -53,6 +54,8 @@ class ModelReader {
   bool read_control(const NodeToRead& read);
   bool read_branches(const NodeToRead& read);
   void read_body(const NodeToRead& read);
+  Results evaluate(const NodeToRead& read);
+  const KnownTensor* known(const ir::Value* value);
 
   Algebra& algebra_;
   Terms& terms_;
@@ -62,6 +65,8 @@ class ModelReader {
   std::unordered_map<const ir::Value*, TermId> term_of_;
   std::vector<const ir::Node*> nodes_read_;
   std::unordered_set<const ir::Value*> reached_;
+  std::unordered_map<const ir::Value*, std::optional<KnownTensor>> known_;  // constants, and what is computed of them
+  int64_t left_to_evaluate_ = kMostEvaluatedOfAll;
   std::unordered_map<int, dim::Dim> learned_;  // symbols of tensors that were met before
 };
 

@@ -10,50 +10,11 @@ using ops::Shape;
 
 bool is_one(Dim d) { return d.is_constant(1); }
 
-int64_t product_of(std::span<const int64_t> dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
-}
-
 Shape without_ones(const Shape& shape) {
   Shape kept;
   std::ranges::copy_if(shape, std::back_inserter(kept), [](Dim d) { return !is_one(d); });
   return kept;
 }
-
-namespace {
-
-std::vector<int64_t> strides(std::span<const int64_t> dims) {
-  std::vector<int64_t> result(dims.size());
-  int64_t stride = 1;
-  for (size_t i = dims.size(); i-- > 0;) {
-    result[i] = stride;
-    stride *= dims[i];
-  }
-  return result;
-}
-
-// The offset that each element of a tensor of `dims` has, in row-major order, where a step along axis k moves by steps[k].
-std::vector<int64_t> offsets(std::span<const int64_t> dims, std::span<const int64_t> steps, int64_t first) {
-  std::vector<int64_t> result;
-  if (product_of(dims) == 0) return result;
-  std::vector<int64_t> index(dims.size(), 0);
-  int64_t at = first;
-  while (true) {
-    result.push_back(at);
-    size_t k = dims.size();
-    while (k > 0) {
-      --k;
-      at += steps[k];
-      if (++index[k] < dims[k]) break;
-      at -= steps[k] * dims[k];
-      index[k] = 0;
-      if (k == 0) return result;
-    }
-    if (dims.empty()) return result;
-  }
-}
-
-}  // namespace
 
 bool Views::is_expanded_number(TermId x) const {
   const Term& term = terms_[x];
@@ -345,6 +306,10 @@ TermId Views::unexpanded(TermId x) {
     const Term& term = terms_[x];
     if (term.is("Expand")) {
       x = term.arguments[0];
+      continue;
+    }
+    if (const TermId fewer = constants_.unrepeated(x); fewer != x) {
+      x = fewer;
       continue;
     }
     if (!is_known(term.shape)) return x;

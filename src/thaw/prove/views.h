@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "thaw/prove/constants.h"
+#include "thaw/prove/offsets.h"
 #include "thaw/prove/term.h"
 
 namespace thaw::proving {
@@ -95,6 +96,5 @@ class Views {
 };
 
 bool is_one(dim::Dim d);
-int64_t product_of(std::span<const int64_t> dims);
 
 }  // namespace thaw::proving
