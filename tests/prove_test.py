@@ -334,6 +334,19 @@ APART |= {
     "other rows of a constant": ([node("Gather", "square inorder4", "a"), node("Sigmoid", "a", "b"), node("Slice", "b zero three zero", "d"), node("ReduceSum", "d zero", "e"), node("Mul", "x e", "y")],
                                  [node("Mul", "x summed", "y")]),
 }
+CAUSAL = [node("Range", "zero4 four1 one1", "p"), node("Unsqueeze", "p last2d", "q"), node("LessOrEqual", "p q", "k"), node("Where", "k one huge", "h"), node("Mul", "h quarter", "m")]
+EQUAL |= {
+    "an Einsum": ([node("Einsum", "square x", "y", equation="kj,bij->bik")], [node("Transpose", "square", "t", perm=[1, 0]), node("MatMul", "x t", "y")]),
+    "an Einsum of elements": ([node("Einsum", "gain x", "y", equation="j,bij->bij")], [node("Mul", "x gain", "y")]),
+    "a mask of constants": ([*CAUSAL, node("MatMul", "m x", "y")], [node("MatMul", "causal x", "y")]),
+}
+APART |= {
+    "an Einsum of the other axis": ([node("Einsum", "square x", "y", equation="jk,bij->bik")], [node("Transpose", "square", "t", perm=[1, 0]), node("MatMul", "x t", "y")]),
+    "a mask that is strict": ([*CAUSAL[:2], node("Less", "p q", "k"), *CAUSAL[3:], node("MatMul", "m x", "y")], [node("MatMul", "causal x", "y")]),
+    "a mask turned around": ([*CAUSAL[:2], node("LessOrEqual", "q p", "k"), *CAUSAL[3:], node("MatMul", "m x", "y")], [node("MatMul", "causal x", "y")]),
+}
+C += [("zero4", np.int64(0)), ("four1", np.int64(4)), ("one1", np.int64(1)), ("last2d", i(1)), ("huge", f(-3)), ("quarter", f(0.3)),
+      ("causal", np.where(np.arange(4)[None, :] <= np.arange(4)[:, None], 0.3, -0.9).astype(np.float32))]
 C += [("eps1", f(0.1)), ("square", np.random.default_rng(4).standard_normal((6, 6)).astype(np.float32)), ("four", i(1, 4, 1))]
 C += [("fours", i(-1, 4)), ("row4", ROWS[:, 0]), ("halves", i(0, 2, 2, 6)), ("cube", f(3)), ("none", f()), ("fours6", i(-1, 4, 6)), ("short", f(1, 1, 0.5)), ("sixes", i(-1, 6, 4)), ("inorder4", i(0, 1, 2, 3))]
 SQUARE = dict(C)["square"].astype(np.float64)

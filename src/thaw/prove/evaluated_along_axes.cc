@@ -194,7 +194,7 @@ Made layer_norm(const NodeOfConstants& of) {
 }
 
 // Sums of products, by letters that each appear once in an operand.
-Made einsum(const NodeOfConstants& of) {
+Made einsum_of_constants(const NodeOfConstants& of) {
   constexpr int64_t kMostSteps = int64_t{1} << 26;
   const DataType type = of.operands[0]->type;
   const auto equation = ops::parse_equation(of.node.attribute_string("equation", ""));
@@ -256,7 +256,7 @@ const std::unordered_map<std::string_view, AxisOperator>& axis_operators() {
       {"MatMul", product_of_matrices},
       {"Softmax", softmax},
       {"LayerNormalization", layer_norm},
-      {"Einsum", einsum},
+      {"Einsum", einsum_of_constants},
   };
   return all;
 }

@@ -52,9 +52,13 @@ class Laws {
     const auto to = static_cast<DataType>(read_.integer("to", 0));
     if (terms_[x].dtype == DataType::kUndefined || read_.node.attribute("round_mode")) return {};
     // A type that holds all numbers of the one before changes none.
-    while (to != DataType::kString && terms_[x].is("Cast") &&
-           keeps_numbers(terms_[terms_[x].arguments[0]].dtype, terms_[x].dtype))
-      x = terms_[x].arguments[0];
+    const auto before = [&](TermId one) {
+      while (to != DataType::kString && terms_[one].is("Cast") &&
+             keeps_numbers(terms_[terms_[one].arguments[0]].dtype, terms_[one].dtype))
+        one = terms_[one].arguments[0];
+      return one;
+    };
+    x = before(x);
     const Term& of = terms_[x];
     if (of.dtype == to) return {x};
     if (const auto numbers = cast_constant(x, to)) return {*numbers};
@@ -62,10 +66,12 @@ class Laws {
     // Whether numbers that are too large become the largest or infinite matters for 8 bits and fewer.
     if (ir::is_floating(to) && !is_real(to)) settings = read_.integer("saturate", 1) != 0 ? "saturate" : "infinite";
     const auto write = [&](const std::vector<TermId>& o) {
-      const Term& one = terms_[o[0]];
+      const TermId bare = before(o[0]);
+      const Term& one = terms_[bare];
+      if (one.dtype == to) return bare;
       if (one.kind == Term::Kind::kSizes && one.dtype == DataType::kInt64 && to == DataType::kInt32)
         return algebra_.constants.sizes(to, std::vector(one.ints), std::vector(one.dims));
-      return terms_.apply("Cast", {o[0]}, to, terms_[o[0]].shape, settings);
+      return terms_.apply("Cast", {bare}, to, one.shape, settings);
     };
     return {algebra_.elementwise({x}, write).value_or(write({x}))};
   }
@@ -402,6 +408,7 @@ class Laws {
     return {algebra_.matmul(a, b)};
   }
 
+  Results einsum() { return results_of(proving::einsum(algebra_, read_)); }
   Results gemm() { return read_.opset < 7 ? Results() : results_of(proving::gemm(algebra_, read_)); }
   Results convolution() { return results_of(proving::convolution(algebra_, read_)); }
   Results transposed_convolution() { return results_of(proving::transposed_convolution(algebra_, read_)); }
@@ -580,6 +587,7 @@ const std::unordered_map<std::string_view, Law>& table() {
       {"Softmax", [](Laws& n) { return n.softmax(); }},
       {"LogSoftmax", [](Laws& n) { return n.softmax(); }},
       {"MatMul", [](Laws& n) { return n.matmul(); }},
+      {"Einsum", [](Laws& n) { return n.einsum(); }},
       {"Gemm", [](Laws& n) { return n.gemm(); }},
       {"Conv", [](Laws& n) { return n.convolution(); }},
       {"ConvTranspose", [](Laws& n) { return n.transposed_convolution(); }},

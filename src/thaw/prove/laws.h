@@ -136,6 +136,8 @@ std::optional<TermId> hidden_where(Algebra& algebra, TermId condition, TermId sc
 std::optional<TermId> convolution(Algebra& algebra, const NodeToRead& read);
 std::optional<TermId> transposed_convolution(Algebra& algebra, const NodeToRead& read);
 std::optional<TermId> gemm(Algebra& algebra, const NodeToRead& read);
+// Of floating-point operands whose letters each appear once in them, in einsum.cc; nullopt of all else.
+std::optional<TermId> einsum(Algebra& algebra, const NodeToRead& read);
 // com.microsoft's MultiHeadAttention, GroupQueryAttention and Attention, and ai.onnx's Attention, in attention.cc; empty where they are not
 // understood.
 std::vector<TermId> multi_head_attention(Algebra& algebra, const NodeToRead& read);

@@ -301,6 +301,27 @@ TEST(Laws, ElementByElementBehindViews) {
   expect_laws_hold(g, kSizes);
 }
 
+TEST(Laws, Einsum) {
+  Graph g("float[n,4,m,3] x, float[n,m,5,4] y, float[4,m] w, float[m] row, float[n,4,m,3] z");
+  const auto add = [&](const std::string& equation, const std::string& operands) {
+    g.add(fmt::format("Einsum<equation = \"{}\">({})", equation, operands));
+  };
+  for (const std::string to : {"abd", "dba", "ad", "b", "", "acdb"}) add("abcd->" + to, "x");
+  add("abcd", "x");
+  add("dcba", "x");
+  for (const std::string to : {"aqbd", "abdq", "qd", "bdaq", "abcdq", "cq", "adqb"}) add("abcd,acqb->" + to, "x, y");
+  for (const std::string to : {"aqbd", "dqab", "aq"}) add("acqb,abcd->" + to, "y, x");
+  add("bc,abcd->abcd", "w, x");
+  add("bc,abcd->ad", "w, x");
+  add("i,j->ij", "row, row");
+  add("i,j->ji", "row, row");
+  add("i,i", "row, row");
+  add("...d,...d->...", "x, z");
+  add("...cd,...qd->...qc", "x, z");
+  add("a...,a...->...a", "x, z");
+  expect_laws_hold(g, kSizes);
+}
+
 TEST(Laws, SumsAndProductsOfNumbers) {
   Graph g("float[n,4,m] x, float[n,4,m] p, float[m] prow");
   const std::string two = g.floats("1", {2}), half = g.floats("1,1", {0.5}), less = g.floats("1", {-3}),
