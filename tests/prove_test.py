@@ -345,7 +345,19 @@ APART |= {
     "a mask that is strict": ([*CAUSAL[:2], node("Less", "p q", "k"), *CAUSAL[3:], node("MatMul", "m x", "y")], [node("MatMul", "causal x", "y")]),
     "a mask turned around": ([*CAUSAL[:2], node("LessOrEqual", "q p", "k"), *CAUSAL[3:], node("MatMul", "m x", "y")], [node("MatMul", "causal x", "y")]),
 }
-C += [("zero4", np.int64(0)), ("four1", np.int64(4)), ("one1", np.int64(1)), ("last2d", i(1)), ("huge", f(-3)), ("quarter", f(0.3)),
+WHOLE = [node("Cast", "x", "xi", to=INT64), node("Greater", "xi zero0", "g"), node("Slice", "x zero three middle", "t")]
+FROM_END = [node("Shape", "x", "s"), node("Gather", "s zero", "n"), node("Neg", "n", "b")]
+EQUAL |= {
+    "a choice by the opposite": ([*WHOLE, node("Not", "g", "o"), node("Slice", "o zero three middle", "c"), node("Where", "c t half", "y")],
+                                 [*WHOLE, node("Slice", "g zero three middle", "c"), node("Where", "c half t", "y")]),
+    "all from the end": ([*FROM_END, node("Slice", "x b far zero", "y")], [node("Identity", "x", "y")]),
+}
+APART |= {
+    "a choice of the other": ([*WHOLE, node("Not", "g", "o"), node("Slice", "o zero three middle", "c"), node("Where", "c t half", "y")],
+                              [*WHOLE, node("Slice", "g zero three middle", "c"), node("Where", "c t half", "y")]),
+    "all but one from the end": ([*FROM_END, node("Add", "b middle", "a"), node("Slice", "x a far zero", "h"), node("ReduceSum", "h zero", "y")], [node("ReduceSum", "x zero", "y")]),
+}
+C += [("far", i(2**63 - 1)), ("zero0", np.int64(0)), ("zero4", np.int64(0)), ("four1", np.int64(4)), ("one1", np.int64(1)), ("last2d", i(1)), ("huge", f(-3)), ("quarter", f(0.3)),
       ("causal", np.where(np.arange(4)[None, :] <= np.arange(4)[:, None], 0.3, -0.9).astype(np.float32))]
 C += [("eps1", f(0.1)), ("square", np.random.default_rng(4).standard_normal((6, 6)).astype(np.float32)), ("four", i(1, 4, 1))]
 C += [("fours", i(-1, 4)), ("row4", ROWS[:, 0]), ("halves", i(0, 2, 2, 6)), ("cube", f(3)), ("none", f()), ("fours6", i(-1, 4, 6)), ("short", f(1, 1, 0.5)), ("sixes", i(-1, 6, 4)), ("inorder4", i(0, 1, 2, 3))]

@@ -245,6 +245,11 @@ TermId Algebra::negation(TermId truth) {
       const TermId above = arithmetic.sum({{-1, of.arguments[0]}, {1, constants.sizes(type, {}, {Dim(1)})}}, type);
       return terms.assuming(kIntegersFit, terms.apply("AtMostZero", {above}, DataType::kBool, terms[above].shape));
     }
+    if (of.is("Slice") && terms[of.arguments[0]].is("AtMostZero")) {
+      Term cut = of;
+      cut.arguments[0] = negation(of.arguments[0]);
+      return terms.add(std::move(cut));
+    }
     if (of.is("And") || of.is("Or")) {
       std::vector<TermId> opposites;
       for (const TermId one : of.arguments) opposites.push_back(negation(one));

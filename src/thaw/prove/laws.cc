@@ -148,9 +148,11 @@ class Laws {
       if (!axis || steps[i] < 1 || std::ranges::count(cuts, *axis, &Cut::axis) > 0) return {};
       const Dim size = from[static_cast<size_t>(*axis)];
       Dim begin = (*begins)[i];
-      if (begin.is_constant() && *begin.constant() < 0) {
+      if (const auto upper = dim::range_of(begin).upper; upper && *upper < 0) {  // counted from the end
         begin = size + begin;
         if (!is_at_least_zero(begin)) begin = dim::max(begin, 0);
+      } else if (upper && *upper == 0 && (size + begin).is_constant(0)) {
+        begin = 0;  // so many from the end as there are, or none of none
       }
       if (begin.is_unknown() || !is_at_least_zero(begin)) return {};
       cuts.push_back({*axis, begin, (*shape)[static_cast<size_t>(*axis)], steps[i]});
@@ -448,13 +450,39 @@ class Laws {
                             algebra_.arithmetic.number_of(o[1]) == 0;
       if (is_guard) return algebra_.without_nan(o[2]);
       std::vector<TermId> operands = o;
-      // The condition or its opposite, whichever was there first.
-      if (const TermId opposite = algebra_.negation(o[0]); opposite < o[0]) operands = {opposite, o[2], o[1]};
+      if (const TermId opposite = algebra_.negation(o[0]); is_turned(o[0], opposite)) operands = {opposite, o[2], o[1]};
       auto shape = std::optional(Shape{});
       for (const TermId id : operands)
         shape = shape && is_known(terms_[id].shape) ? broadcast_shapes(*shape, *terms_[id].shape) : std::nullopt;
       return terms_.apply("node Where", operands, type, shape, settings_of_plain("Where"));
     }));
+  }
+
+  // Whether the opposite of a condition is written instead: by what the two are, not by which of them was there first, as each may be met
+  // in several layouts.
+  bool is_turned(TermId condition, TermId opposite) const {
+    const Term &one = terms_[without_views(condition)], &other = terms_[without_views(opposite)];
+    if (one.is("AtMostZero") && other.is("AtMostZero")) return lead(one.arguments[0]) < 0;
+    if (one.is("node Not") != other.is("node Not")) return one.is("node Not");
+    if ((one.is("Or") && other.is("And")) || (one.is("And") && other.is("Or"))) return one.is("Or");
+    return opposite < condition;
+  }
+
+  TermId without_views(TermId x) const {
+    const auto is_view = [](const Term& of) {
+      return of.is("Reshape") || of.is("Expand") || of.is("Transpose") || of.is("Slice");
+    };
+    while (is_view(terms_[x])) x = terms_[x].arguments[0];
+    return x;
+  }
+
+  // The number in front of the first term of a sum that is known by no number.
+  double lead(TermId x) const {
+    const Term& sum = terms_[without_views(x)];
+    if (sum.kind != Term::Kind::kSum) return 1;
+    for (size_t i = 0; i < sum.arguments.size(); ++i)
+      if (terms_[sum.arguments[i]].kind != Term::Kind::kSizes) return sum.numbers[i];
+    return 1;
   }
 
   bool is_at_least_zero(Dim d) const {
