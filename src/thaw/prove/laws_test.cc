@@ -301,6 +301,26 @@ TEST(Laws, ElementByElementBehindViews) {
   expect_laws_hold(g, kSizes);
 }
 
+TEST(Laws, CutsOfWhatIsRepeated) {
+  Graph g("float[n,4] x, float[n,1,m] y");
+  const std::string tiled = g.add(fmt::format("Tile(x, {})", g.ints({1, 3}))),
+                    expanded = g.add(fmt::format("Expand(y, {})", g.ints({1, 6, 1})));
+  const std::vector<std::pair<int64_t, int64_t>> cuts = {{0, 4}, {4, 8},  {4, 12}, {8, 12},
+                                                         {5, 7}, {9, 12}, {3, 5},  {2, 11}};
+  for (const auto& [begin, end] : cuts)
+    g.add(fmt::format("Sin({})",
+                      g.add(fmt::format("Slice({}, {}, {}, {})", tiled, g.ints({begin}), g.ints({end}), g.ints({1})))));
+  for (const auto& [begin, end] : cuts)
+    g.add(
+        fmt::format("Slice({}, {}, {}, {})", g.add("Sin(" + tiled + ")"), g.ints({begin}), g.ints({end}), g.ints({1})));
+  for (const int64_t begin : {0, 2, 5})
+    g.add(fmt::format("Slice({}, {}, {}, {}, {})", expanded, g.ints({begin, 0}), g.ints({6, 1}), g.ints({1, 2}),
+                      g.ints({2, 1})));
+  g.add(fmt::format("Concat<axis = 1>({0}, {0})",
+                    g.add(fmt::format("Slice({}, {}, {}, {})", tiled, g.ints({4}), g.ints({8}), g.ints({1})))));
+  expect_laws_hold(g, kSizes);
+}
+
 TEST(Laws, Einsum) {
   Graph g("float[n,4,m,3] x, float[n,m,5,4] y, float[4,m] w, float[m] row, float[n,4,m,3] z");
   const auto add = [&](const std::string& equation, const std::string& operands) {

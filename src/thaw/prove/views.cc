@@ -506,6 +506,12 @@ TermId Views::slice(TermId x, std::span<const Cut> cuts) {
   if (left.empty()) return x;
   if (left.size() == 1)
     if (const auto parts = slice_of_concat(x, left[0])) return *parts;
+  auto repeated = slice_of_expand(x, left);
+  if (!repeated && left.size() == 1) repeated = slice_of_tiles(x, left[0]);
+  if (repeated) {
+    if (left.size() == 1) remember_cut(*repeated, x, left[0]);
+    return *repeated;
+  }
   if (const auto inside = slice_inside(x, left)) {
     if (left.size() == 1) remember_cut(*inside, x, left[0]);
     return *inside;

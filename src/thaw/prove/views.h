@@ -86,6 +86,8 @@ class Views {
   std::optional<std::vector<int64_t>> moved_as(TermId x) const;
   std::optional<TermId> concat_inside(std::span<const TermId> parts, size_t axis, const ops::Shape& shape);
   std::optional<TermId> slice_of_concat(TermId x, const Cut& cut);
+  std::optional<TermId> slice_of_expand(TermId x, std::span<const Cut> cuts);  // these two in repeated.cc
+  std::optional<TermId> slice_of_tiles(TermId x, const Cut& cut);
   std::optional<TermId> slice_without_ones(TermId x, std::span<const Cut> cuts);
   std::optional<TermId> slice_inside(TermId x, std::span<const Cut> cuts);
 
