@@ -331,7 +331,9 @@ TermId Views::expand(TermId x, const Shape& shape) {
     const bool only_ones = rank < shape.size() &&
                            is_same(*of.shape, Shape(shape.end() - static_cast<ptrdiff_t>(rank), shape.end())) &&
                            std::all_of(shape.begin(), shape.end() - static_cast<ptrdiff_t>(rank), is_one);
-    if (only_ones && rank > 0) return reshape(x, shape);
+    const bool was_more =
+        of.is("Reshape") && std::ranges::all_of(shape, is_one);  // of one element that had axes before
+    if (only_ones && (rank > 0 || was_more)) return reshape(x, shape);
   }
   return view("Expand", x, shape);
 }
