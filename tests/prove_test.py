@@ -360,6 +360,10 @@ APART |= {
 LARGEST = [node("ReduceMax", "x", "m", axes=[0, 2], keepdims=0), node("ArgMax", "m", "k", axis=0, keepdims=1)]
 EQUAL |= {"nothing added to one position": ([*LARGEST, node("Add", "k zero", "p"), node("Gather", "x p", "y", axis=1)], [*LARGEST, node("Gather", "x k", "y", axis=1)])}
 APART |= {"a position times nothing": ([*LARGEST, node("Mul", "k zero", "p"), node("Gather", "x p", "y", axis=1)], [*LARGEST, node("Gather", "x k", "y", axis=1)])}
+ONE_BY_ONE = [node("Add", "x gain", "a"), node("Slice", "a one3 three middle", "b"), node("Slice", "b zero three last2", "y")]
+EQUAL |= {"two cuts at once": ([node("Add", "x gain", "a"), node("Slice", "a begins ends axes", "y")], ONE_BY_ONE)}
+APART |= {"two cuts, one of them longer": ([node("Add", "x gain", "a"), node("Slice", "a begins others axes", "y")], ONE_BY_ONE)}
+C += [("one3", i(1)), ("begins", i(1, 0)), ("ends", i(3, 3)), ("axes", i(1, 2)), ("others", i(3, 4))]
 C += [("far", i(2**63 - 1)), ("zero0", np.int64(0)), ("zero4", np.int64(0)), ("four1", np.int64(4)), ("one1", np.int64(1)), ("last2d", i(1)), ("huge", f(-3)), ("quarter", f(0.3)),
       ("causal", np.where(np.arange(4)[None, :] <= np.arange(4)[:, None], 0.3, -0.9).astype(np.float32))]
 C += [("eps1", f(0.1)), ("square", np.random.default_rng(4).standard_normal((6, 6)).astype(np.float32)), ("four", i(1, 4, 1))]

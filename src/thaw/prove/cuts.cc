@@ -8,7 +8,8 @@ namespace thaw::proving {
 using ops::Shape;
 
 TermId Algebra::slice(TermId x, std::span<const Cut> cuts) {
-  if (cuts.size() != 1) return views.slice(x, cuts);
+  if (cuts.empty()) return x;
+  for (; cuts.size() > 1; cuts = cuts.subspan(1)) x = slice(x, cuts.first(1));  // axis by axis
   const TermId made = slice_inside(x, cuts[0]);
   const bool is_part = terms[x].is("Concat");  // which is put together with others by that alone
   if (made != x && !terms[made].is("Slice") && !is_part) views.remember_cut(made, x, cuts[0]);
