@@ -18,11 +18,14 @@ constexpr double kMostMoved = 0x1p-6;     // by which the operand of a function 
 
 KnownNumber truth(bool value) { return {value ? 1 : 0, 0, 0}; }
 
-// What a function that never falls gives, where rounding does not decide it.
+// What a function that never falls gives, where rounding does not decide it, or decides no more than the type tells apart.
 KnownNumber by_steps(DataType type, KnownNumber x, double (*step)(double)) {
+  constexpr double kRoundings = 16;
   if (x.is_open() || std::isinf(x.real)) return x;
-  const double low = step(x.real - x.error), high = step(x.real + x.error);
-  return low == high && holds_number(type, low) ? KnownNumber{0, low, 0} : kOpenNumber;
+  const double low = step(x.real - x.error), at = step(x.real), high = step(x.real + x.error);
+  if (low == high) return holds_number(type, low) ? KnownNumber{0, low, 0} : kOpenNumber;
+  const double error = std::max(at - low, high - at);
+  return error <= kRoundings * rounding_of(type) * std::fabs(at) ? rounded(type, at, error) : kOpenNumber;
 }
 
 double sign_of(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
@@ -145,7 +148,7 @@ KnownNumber cast(DataType from, DataType to, KnownNumber x) {
   }
   if (is_real(from)) {
     const KnownNumber cut = by_steps(DataType::kDouble, x, [](double v) { return std::trunc(v); });
-    if (cut.is_open() || !(std::fabs(cut.real) < 0x1p62)) return kOpenNumber;
+    if (!cut.is_exact() || !(std::fabs(cut.real) < 0x1p62)) return kOpenNumber;
     return whole_number(to, static_cast<int64_t>(cut.real));
   }
   if (!is_real(to)) return to == DataType::kBool ? truth(x.whole != 0) : whole_number(to, x.whole);

@@ -346,6 +346,16 @@ TEST(EvaluatedConstants, AreConstantsOfTheOtherModel) {
   }
 }
 
+// Where the type has fewer digits than the number, the number is as good as rounded.
+TEST(EvaluatedConstants, NumbersThatAreLargerThanTheirDigits) {
+  const std::string nodes =
+      "a = Constant<value = float[2, 3] {1e7, 2.3e8, -7e8, 1.1e9, 3, 4}>() b = Constant<value_float = 1.7>() m = "
+      "Mul(a, b) c = Round(m)";
+  EXPECT_TRUE(is_proven(pair_of("float", nodes, 0)));
+  EXPECT_FALSE(is_proven(pair_of("float", nodes, 1)));
+  EXPECT_FALSE(is_proven(pair_of("float", nodes, -1)));
+}
+
 // What rounding decides is open: 3 times the third of 1 may be less than 1.
 TEST(EvaluatedConstants, RoundingDecidesNothing) {
   const std::string nodes =
