@@ -38,7 +38,7 @@ struct KnownTensor {
 };
 
 inline constexpr int64_t kMostEvaluated = int64_t{1} << 22;  // elements of a result
-inline constexpr int64_t kMostEvaluatedOfAll = int64_t{1} << 24;
+inline constexpr int64_t kMostEvaluatedOfAll = int64_t{1} << 23;
 
 struct NodeOfConstants {
   const ir::Node& node;

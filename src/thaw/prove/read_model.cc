@@ -33,6 +33,11 @@ const std::unordered_set<std::string_view> kOfEachElement = {
     "Softsign",    "Sqrt",      "Sub",   "Tan",        "Tanh",       "ThresholdedRelu",
     "Where",       "Xor"};
 
+// What is computed of large constants too. Of all others laws move and multiply the numbers where they lie, as those of weights.
+constexpr int64_t kMostOfWeights = int64_t{1} << 16;  // elements
+const std::unordered_set<std::string_view> kOfTables = {
+    "Gather", "GatherElements", "GatherND", "Pad", "Resize", "ScatterElements", "ScatterND", "Tile", "Trilu", "Where"};
+
 // Operands of ai.onnx that are 0 where they are left out.
 const std::map<std::string_view, std::vector<size_t>> kZeroIfLeftOut = {
     {"LSTM", {3, 5, 6, 7}}, {"GRU", {3, 5}}, {"RNN", {3, 5}}};
@@ -265,6 +270,8 @@ ModelReader::Results ModelReader::evaluate(const NodeToRead& read) {
   NodeOfConstants of{.node = read.node, .opset = read.opset, .operands = {}, .result_dims = {}};
   for (size_t i = 0; i < read.operands.size(); ++i) {
     const ir::Value* value = read.node.inputs()[i];
+    const ir::Tensor* tensor = value ? value->fixed_constant() : nullptr;
+    if (tensor && tensor->num_elements() > kMostOfWeights && !kOfTables.contains(read.node.op_type())) return {};
     of.operands.push_back(value ? known(value) : nullptr);
     if (value && !of.operands.back()) return {};
   }
