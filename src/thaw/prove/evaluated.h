@@ -56,7 +56,7 @@ std::vector<KnownTensor> evaluated(const NodeOfConstants& of);
 std::optional<KnownTensor> known_tensor(const ir::Tensor& tensor);
 // The integers of a term that are known; nullopt of all else.
 std::optional<KnownTensor> known_tensor(const Term& term);
-// The constant that it is; nullopt where some of it is open, or infinite beside what was rounded.
+// The constant that it is; nullopt where some of it is open, or known too little, or infinite beside what was rounded.
 std::optional<TermId> written(Algebra& algebra, const KnownTensor& tensor);
 
 // What several operators are made of. A result in floating-point is exact where rounding changes nothing.

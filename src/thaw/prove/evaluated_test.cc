@@ -346,6 +346,15 @@ TEST(EvaluatedConstants, AreConstantsOfTheOtherModel) {
   }
 }
 
+// Of numbers that little is left of, many others would be as near.
+TEST(EvaluatedConstants, WhatIsKnownTooLittle) {
+  const std::string nodes =
+      "a = Constant<value = float[2, 3] {1000.1, 1000.2, 1000.3, 1000.15, 1000.25, 1000.4}>() k = Constant<value = "
+      "float[3, 3] {0.3, 0.4, 0.3, 0.2, 0.3, 0.5, 0.1, 0.6, 0.3}>() m = MatMul(a, k) "
+      "w = Constant<value_floats = [1.0, 1.0, 1.0]>() c = LayerNormalization(m, w)";
+  for (const double off : {1e-2, 1e-3, -1e-3}) EXPECT_FALSE(is_proven(pair_of("float", nodes, off)));
+}
+
 // Where the type has fewer digits than the number, the number is as good as rounded.
 TEST(EvaluatedConstants, NumbersThatAreLargerThanTheirDigits) {
   const std::string nodes =
