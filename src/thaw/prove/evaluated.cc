@@ -299,7 +299,7 @@ std::optional<TermId> written(Algebra& algebra, const KnownTensor& tensor) {
   if (std::ranges::all_of(tensor.elements, &KnownNumber::is_exact))
     return algebra.constants.read(tensor_of_reals(tensor));
   // What is known too little may be many others.
-  const double unit = rounding_of(tensor.type), most = std::max(8 * unit, std::min(256 * unit, 0x1p-16));
+  const double unit = rounding_of(tensor.type), most = std::max(8 * unit, std::min(4096 * unit, 0x1p-12));
   double largest = 0;
   for (const KnownNumber& one : tensor.elements) largest = std::max(largest, std::fabs(one.real));
   const bool is_near = std::ranges::all_of(
