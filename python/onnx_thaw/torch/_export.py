@@ -229,7 +229,9 @@ class _Export:
             if len(traces) >= self.most_traces or (before and result.frozen == before):  # one more said nothing of it
                 raise _Refusal(reason)
             before = list(result.frozen)
-            if point is not None and len(traces) > _FIRST_TRACES:  # once more: what ends within the ranges ends with their end
+            assert result.report is not None
+            is_ended = any("valid up to" in note.message for note in result.report.valid_sizes)
+            if point is not None and is_ended and len(traces) > _FIRST_TRACES:  # what ends within the ranges ends with their end
                 point = next((end for end in ends(self.ranges)[1:2] if self.fits(end) and end not in [case.point for case in self.cases]),
                              point)
             if point is None or not self.fits(point):

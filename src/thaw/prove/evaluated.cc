@@ -93,6 +93,11 @@ KnownNumber whole_number(DataType type, int64_t value) {
   }
 }
 
+KnownNumber held_by_double(KnownNumber whole) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  return whole.whole > kMost || whole.whole < -kMost ? kOpenNumber : whole;
+}
+
 KnownNumber added(DataType type, KnownNumber a, KnownNumber b) {
   if (a.is_open() || b.is_open()) return kOpenNumber;
   if (!is_real(type)) {
@@ -151,7 +156,7 @@ KnownNumber sum_of(DataType type, std::span<const KnownNumber> numbers) {
       int64_t sum = 0;
       if (one.whole == INT64_MIN || __builtin_add_overflow(whole.whole, std::abs(one.whole), &sum)) return kOpenNumber;
       whole = whole_number(type, sum);
-      if (whole.is_open()) return kOpenNumber;
+      if (whole.is_open() || held_by_double(whole).is_open()) return kOpenNumber;
       value += static_cast<double>(one.whole);
       continue;
     }

@@ -62,12 +62,13 @@ std::optional<TermId> written(Algebra& algebra, const KnownTensor& tensor);
 // What several operators are made of. A result in floating-point is exact where rounding changes nothing.
 bool is_truth_or_integer(ir::DataType type);                 // of whole bytes
 KnownNumber whole_number(ir::DataType type, int64_t value);  // open where it does not fit
+KnownNumber held_by_double(KnownNumber whole);  // open where float64, in which runtimes compute it, does not hold it
 KnownNumber added(ir::DataType type, KnownNumber a, KnownNumber b);
 KnownNumber multiplied(ir::DataType type, KnownNumber a, KnownNumber b);
 KnownNumber divided(ir::DataType type, KnownNumber a, KnownNumber b);  // integers towards 0
 // The larger of two, or the smaller.
 KnownNumber extremum(ir::DataType type, KnownNumber a, KnownNumber b, bool is_largest);
-// The sum of all: of integers where none of them overflows, in whichever order.
+// The sum of all: of integers where float64 holds each sum of some of them.
 KnownNumber sum_of(ir::DataType type, std::span<const KnownNumber> numbers);
 // As a number of the type, which so many of its roundings may have moved beside the error.
 KnownNumber rounded(ir::DataType type, double value, double error, double roundings = 1);

@@ -24,7 +24,10 @@ KnownNumber mean_of(DataType type, std::span<const KnownNumber> numbers) {
 }
 KnownNumber product_of_all(DataType type, std::span<const KnownNumber> numbers) {
   KnownNumber made = numbers[0];
-  for (const KnownNumber& one : numbers.subspan(1)) made = multiplied(type, made, one);
+  for (const KnownNumber& one : numbers.subspan(1)) {
+    made = multiplied(type, made, one);
+    if (!is_real(type) && held_by_double(made).is_open()) return kOpenNumber;
+  }
   return made;
 }
 template <bool kIsLargest>

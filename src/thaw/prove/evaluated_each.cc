@@ -64,7 +64,7 @@ KnownNumber raised(DataType type, KnownNumber base, KnownNumber exponent, bool i
   if (!is_real(type)) {
     if (!is_whole || by < 0 || by > 64) return kOpenNumber;
     KnownNumber made{1, 0, 0};
-    for (int i = 0; i < static_cast<int>(by); ++i) made = multiplied(type, made, base);
+    for (int i = 0; i < static_cast<int>(by); ++i) made = held_by_double(multiplied(type, made, base));
     return made;
   }
   if (is_whole && by >= 0 && by <= 4) {
@@ -94,6 +94,7 @@ KnownNumber remainder(DataType type, KnownNumber a, KnownNumber b, bool is_of_c)
     if (!is_of_c || !a.is_exact() || !b.is_exact() || b.real == 0 || std::isinf(a.real)) return kOpenNumber;
     return {0, std::fmod(a.real, b.real), 0};
   }
+  if (is_of_c && (held_by_double(a).is_open() || held_by_double(b).is_open())) return kOpenNumber;
   if (b.whole == 0 || b.whole == -1) return b.whole == 0 ? kOpenNumber : whole_number(type, 0);
   int64_t left = a.whole % b.whole;
   if (!is_of_c && left != 0 && (left < 0) != (b.whole < 0)) left += b.whole;

@@ -75,6 +75,8 @@ class Moves {
     for (size_t i = 0; i < axes.size(); ++i) {
       const auto axis = axis_of(axes[i], dims.size());
       if (!axis || steps[i] == 0 || steps[i] == INT64_MIN || !met.insert(*axis).second) return {};
+      // The specification has nothing from there on, ONNX Runtime all down to the first.
+      if (steps[i] < 0 && ((*ends)[i] == INT32_MAX || (*ends)[i] == INT64_MAX)) return {};
       const int64_t size = dims[*axis];
       const bool is_backward = steps[i] < 0;
       const auto place = [&](int64_t at) {
@@ -273,10 +275,11 @@ class Moves {
     double count = 0;
     if (is_real(x_.type)) {
       count = std::ceil((limit.real - start.real) / step.real);
-      // How many there are must not depend on how the quotient is rounded.
-      const bool is_sure = holds_number(DataType::kFloat, limit.real - start.real) &&
-                           std::fabs(limit.real - start.real) < 0x1p20 && start.real == std::nearbyint(start.real) &&
-                           limit.real == std::nearbyint(limit.real) && step.real == std::nearbyint(step.real);
+      // How many there are must not depend on how the quotient is rounded, nor each on how sums are.
+      const double most = 1 / rounding_of(x_.type);
+      const auto is_held = [&](double value) { return value == std::nearbyint(value) && std::fabs(value) <= most; };
+      const bool is_sure = std::fabs(limit.real - start.real) < 0x1p20 && is_held(start.real) && is_held(limit.real) &&
+                           is_held(step.real);
       if (!is_sure || step.real == 0) return {};
     } else {
       constexpr int64_t kFar = int64_t{1} << 40;

@@ -1,6 +1,7 @@
 // What is computed of constants against ONNX Runtime, over random small tensors.
 #include "thaw/prove/evaluated.h"
 
+#include <array>
 #include <random>
 #include <string>
 
@@ -288,13 +289,14 @@ struct Pair {
   std::unique_ptr<ir::Model> computed, held;
 };
 
+std::string text(const std::string& inputs, const std::string& outputs, const std::string& constants,
+                 const std::string& nodes) {
+  return fmt::format(R"(<ir_version: 9, opset_import: ["" : 18]> g ({}) => ({}) <{}> {{ {} }})", inputs, outputs,
+                     constants, nodes);
+}
+
 // `nodes` make c, of dims [2, 3].
 Pair pair_of(const std::string& type, const std::string& nodes, double off) {
-  const auto text = [](const std::string& inputs, const std::string& outputs, const std::string& constants,
-                       const std::string& body) {
-    return fmt::format(R"(<ir_version: 9, opset_import: ["" : 18]> g ({}) => ({}) <{}> {{ {} }})", inputs, outputs,
-                       constants, body);
-  };
   const Array c = run::Session(*parsed(text("", "c", "", nodes)), {}).run({}).at("c");
   std::vector<double> values = to_doubles(c);
   values[4] += off;
@@ -372,6 +374,42 @@ TEST(EvaluatedConstants, RoundingDecidesNothing) {
       "Constant<value_float = 3.0>() q = Div(i, t) m = Mul(q, t) c = Cast<to = 7>(m)";
   EXPECT_FALSE(is_proven(pair_of("int64", nodes, 0)));
   EXPECT_FALSE(is_proven(pair_of("int64", nodes, -1)));
+}
+
+// Nor do two constants that are each as good as 1 have one floor: rounding may have taken either below it.
+TEST(EvaluatedConstants, RoundingDecidesNoFloor) {
+  const auto model = [](const std::string& op, int divisor) {
+    return parsed(text("float[n, 2] x", "y", fmt::format("float[2] a = {{1, 2}}, float[1] k = {{{}}}", divisor),
+                       fmt::format("q = Div(a, k) m = Mul(q, k) {} y = Mul(x, c)",
+                                   op == "Sign" ? "d = Sub(m, a) c = Sign(d)" : fmt::format("c = {}(m)", op))));
+  };
+  for (const std::string op : {"Floor", "Ceil", "Sign"}) {
+    SCOPED_TRACE(op);
+    EXPECT_FALSE(is_proven({model(op, 41), model(op, 3)}));
+    EXPECT_FALSE(is_proven({model(op, 41), model(op, 41)}));
+  }
+}
+
+// What ONNX Runtime computes in float64, or otherwise than the specification, is left open.
+TEST(EvaluatedConstants, WhatRuntimesRoundIsOpen) {
+  const std::string slice = "int64[1] b = {2}, int64[1] e = {9223372036854775807}, int64[1] a = {1}, int64[1] s = {-1}";
+  const std::vector<std::array<std::string, 4>> all = {
+      // type and dims of the result, constants, nodes, the numbers of the specification
+      {"int64", "int64[1, 4] v = {1, 2, 3, 4}, " + slice, "c = Slice(v, b, e, a, s)", "int64[1, 0] c = {}"},
+      {"int64", "int64[2] v = {9007199254740993, 2}", "c = ReduceSum(v)", "int64[1] c = {9007199254740995}"},
+      {"int64", "int64[2] v = {129140163, 129140163}", "c = ReduceProd(v)", "int64[1] c = {16677181699666569}"},
+      {"int64", "int64[1] v = {3}, int64[1] w = {39}", "c = Pow(v, w)", "int64[1] c = {4052555153018976267}"},
+      {"int64", "int64[1] v = {9007199254740993}, int64[1] w = {1048576}", "c = Mod<fmod = 1>(v, w)",
+       "int64[1] c = {1}"},
+      {"float", "float v = {16777216}, float w = {16777220}, float o = {1}", "c = Range(v, w, o)",
+       "float[4] c = {16777216, 16777217, 16777218, 16777219}"},
+  };
+  for (const auto& [type, constants, nodes, held] : all) {
+    SCOPED_TRACE(nodes);
+    const std::string input = type + "[n] x";
+    EXPECT_FALSE(is_proven({parsed(text(input, "y", constants, nodes + " y = Identity(c)")),
+                            parsed(text(input, "y", held, "y = Identity(c)"))}));
+  }
 }
 
 }  // namespace

@@ -223,6 +223,10 @@ void ModelReader::read_node(const ir::Node& node) {
   const ops::Operator* op = ops::registry().find(node);
   if (op && node.overload().empty() && !model_.find_function(node.domain(), node.op_type(), node.overload())) {
     results = evaluate(read);
+    if (results.empty() && is_uncertain(read)) {
+      as_its_own(read);
+      return;
+    }
     if (results.empty()) results = by_law(algebra_, read);
     if (results.empty()) results = by_definition(algebra_, read);
     if (!fits(read, results)) results.clear();
@@ -288,6 +292,20 @@ ModelReader::Results ModelReader::evaluate(const NodeToRead& read) {
   }
   if (results.size() < made.size()) results.clear();
   return results;
+}
+
+// Whether it takes constants to the next integer, and rounding may take one of them to another: constants of two models that are taken for
+// each other do not give the same there.
+bool ModelReader::is_uncertain(const NodeToRead& read) const {
+  static const std::unordered_set<std::string_view> kSteps = {"Floor", "Ceil", "Round", "Sign", "Mod"};
+  if (!read.node.domain().empty() || !kSteps.contains(read.node.op_type())) return false;
+  const auto found = known_.find(read.node.output(0));
+  return found != known_.end() && found->second && found->second->is_open();
+}
+
+void ModelReader::as_its_own(const NodeToRead& read) {
+  for (size_t i = 0; i < read.results.size(); ++i)
+    set(read.node.output(static_cast<int>(i)), as_it_is(read, static_cast<int>(i), std::nullopt));
 }
 
 // Whether what a law says has the rank and the type that inference finds: else one of them is wrong.
@@ -357,8 +375,7 @@ bool ModelReader::read_control(const NodeToRead& read) {
   const ops::Operator* op = ops::registry().find(read.node);
   if (read.node.subgraphs().empty()) return false;
   if (!op || op->op_class != ops::OpClass::kControl) {
-    for (size_t i = 0; i < read.results.size(); ++i)
-      set(read.node.output(static_cast<int>(i)), as_it_is(read, static_cast<int>(i), std::nullopt));
+    as_its_own(read);
     return true;
   }
   if (read.node.op_type() == "If" && read_branches(read)) return true;

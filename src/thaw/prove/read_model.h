@@ -50,6 +50,8 @@ class ModelReader {
   void learn_sizes(TermId term, const ops::Fact& fact);
   bool fits(const NodeToRead& read, const Results& results) const;
   TermId as_it_is(const NodeToRead& read, int output, const std::optional<std::string>& settings);
+  void as_its_own(const NodeToRead& read);  // each result another than all else
+  bool is_uncertain(const NodeToRead& read) const;
   std::optional<TermId> sizes_of(const ops::Fact& fact);
   bool read_control(const NodeToRead& read);
   bool read_branches(const NodeToRead& read);

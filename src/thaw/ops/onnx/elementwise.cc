@@ -1,5 +1,6 @@
 // Arithmetic, element by element: Add … Pow, Min … Mean, rounding, trigonometry, Clip. Before opset 7 (8 for the
 // variadic ones) operands did not broadcast to each other: the output has the first one's shape.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -34,14 +35,20 @@ Element multiply_floats(Operands a) {
 Element divide(Operands a) { return a[1].as_double() == 0.0 ? Element() : a[0] / a[1]; }
 Element divide_integers(Operands a) { return integer_div(a[0], a[1]); }
 Element mod_floor(Operands a) { return modulo(a[0], a[1]); }
-Element mod_truncate(Operands a) { return remainder(a[0], a[1]); }
+// ONNX Runtime computes both of these in float64.
+Element mod_truncate(Operands a) {
+  return std::ranges::any_of(a, is_beyond_float64) ? Element() : remainder(a[0], a[1]);
+}
 
 Element power(Operands a) {
   auto exponent = a[1].as_double();
   if (!exponent) return {};
   if (*exponent == 0) return Element::integer(1);
   if (*exponent == 1) return a[0];
-  if (*exponent == 2) return a[0] * a[0];
+  if (*exponent == 2) {
+    const Element square = a[0] * a[0];
+    return is_beyond_float64(square) ? Element() : square;
+  }
   auto base = a[0].as_double();
   return base ? Element::real(std::pow(*base, *exponent)) : Element();
 }

@@ -134,8 +134,8 @@ void reduction(Context& ctx) {
   if (!everything || F == nullptr) return;
   const Elements* list = ctx.elements(0);
   ElementFunction f = typed<F>(dtype);
-  if (!list || !f) return;
-  if (Element value = f(*list); !value.is_unknown()) ctx.set_elements(0, {value});
+  if (!list || !f || std::ranges::any_of(*list, is_beyond_float64)) return;
+  if (Element value = f(*list); !value.is_unknown() && !is_beyond_float64(value)) ctx.set_elements(0, {value});
 }
 
 Element total(Operands a) { return std::accumulate(a.begin(), a.end(), Element::integer(0)); }

@@ -51,6 +51,12 @@ class Element {
 
 // ONNX integer Div: truncates toward zero. (floor where both are known not to be negative.)
 Element integer_div(const Element& a, const Element& b);
+// Whether it is an integer that float64 may not hold: ONNX Runtime computes some operators of integers in it.
+inline bool is_beyond_float64(const Element& a) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  const auto value = a.as_int();
+  return value && (*value > kMost || *value < -kMost);
+}
 bool same(const Element& a, const Element& b);  // known, and equal for every value of the symbols
 
 using Elements = std::vector<Element>;  // row-major
