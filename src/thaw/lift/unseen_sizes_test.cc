@@ -38,5 +38,16 @@ TEST(UnseenSizes, AreMultiplesOfWhatTheTracesShare) {
   for (const auto& each : sizes_of_any_step(sides)) EXPECT_TRUE(each[0] >= 224 && each[0] <= 320) << each[0];
 }
 
+TEST(UnseenSizes, AreOfAnyIntegers) {
+  dim::Scope scope;
+  Variable value{.symbol = scope.input_value("v", 0), .at = {INT64_MIN, INT64_MAX, 0}, .kind = Variable::Kind::kValue};
+  value.input = "v";
+  EXPECT_EQ(unseen_sizes({&value, 1}).size(), 16u);
+  EXPECT_EQ(common_divisor(std::vector<int64_t>{INT64_MIN, 0}), 1);
+  EXPECT_EQ(common_divisor(std::vector<int64_t>{-6, 9}), 3);
+  EXPECT_EQ(common_step(std::vector<int64_t>{INT64_MIN, INT64_MAX}), 1);
+  EXPECT_EQ(common_step(std::vector<int64_t>{-5, 7, 19}), 12);
+}
+
 }  // namespace
 }  // namespace thaw::lifting

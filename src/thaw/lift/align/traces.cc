@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -171,16 +172,24 @@ dim::Assignment assignment_of(std::span<const Variable> variables, const std::fu
   return at;
 }
 
-int64_t common_divisor(std::span<const int64_t> values) {
-  int64_t divisor = 0;
-  for (const int64_t value : values) divisor = std::gcd(divisor, value);
-  return divisor;
+namespace {
+
+// Of any integers, the farthest apart too. What no size has is not divided: 1.
+int64_t common_divisor_from(std::span<const int64_t> values, int64_t from) {
+  uint64_t divisor = 0;
+  for (const int64_t value : values) {
+    const auto a = static_cast<uint64_t>(value), b = static_cast<uint64_t>(from);
+    divisor = std::gcd(divisor, value > from ? a - b : b - a);
+  }
+  return std::in_range<int64_t>(divisor) ? static_cast<int64_t>(divisor) : 1;
 }
 
+}  // namespace
+
+int64_t common_divisor(std::span<const int64_t> values) { return common_divisor_from(values, 0); }
+
 int64_t common_step(std::span<const int64_t> values) {
-  int64_t step = 0;
-  for (const int64_t value : values) step = std::gcd(step, value - values.front());
-  return step;
+  return values.empty() ? 0 : common_divisor_from(values, values.front());
 }
 
 std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vector<AddedInput>& added,

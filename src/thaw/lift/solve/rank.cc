@@ -255,9 +255,11 @@ const SharedRemainders& Solver::shared_remainders() const {
   std::vector<int64_t> steps;
   for (const Variable& v : variables_) {
     const int64_t step = common_step(v.at);
+    constexpr int64_t kLargestStep = int64_t{1} << 20;  // of sizes
     int64_t plain = 1;
     for (const int64_t factor : {2, 3, 5, 7})
-      for (int64_t left = step; left > 0 && left % factor == 0; left /= factor) plain *= factor;
+      for (int64_t left = step; left > 0 && left % factor == 0 && plain <= kLargestStep; left /= factor)
+        plain *= factor;
     steps.push_back(plain);
   }
   const int64_t most = std::ranges::max(steps);
