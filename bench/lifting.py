@@ -23,16 +23,7 @@ import lifting_image_models  # noqa: F401
 import lifting_language_models  # noqa: F401
 import lifting_text_models  # noqa: F401
 import lifting_timm_models  # noqa: F401
-from lifting_judging import (
-    EXPORTERS,
-    ROUNDING,
-    TIMES_THE_TRACES,
-    TOLERANCE,
-    differences,
-    lifted_by,
-    tensors_of,
-    text_of,
-)
+from lifting_judging import EXPORTERS, TOLERANCE, differences, is_near, tensors_of, text_of, verdict_of
 from lifting_models import MODELS
 
 
@@ -112,7 +103,7 @@ def judged(path, architecture, folder):
             continue
         found = list(differences(outputs, np.load(folder / f"truth_{text_of(size)}.npz")))
         seen.append(f"{text_of(size)}: {max(found[i] for i in judges):.1e}")
-        if any(not found[i] <= max(ROUNDING, TIMES_THE_TRACES * in_traces[i]) for i in judges):
+        if any(not is_near(found[i], in_traces[i]) for i in judges):
             verdict = "wrong"
     return verdict, ", ".join(seen)
 
@@ -120,12 +111,8 @@ def judged(path, architecture, folder):
 def lift(thaw, name, folder):
     architecture = MODELS[name]
     out = folder / "lifted.onnx"
-    seconds, report, reason = lifted_by(thaw, [folder / f"trace_{text_of(size)}.onnx" for size in architecture.sizes], out)
-    if reason is not None:
-        return dict(verdict="refused", why=reason, seconds=seconds)
-    verdict, seen = judged(out, architecture, folder)
-    valid = [f"{n['where']}: {n['message']}" for n in report.get("valid_sizes", [])]
-    return dict(verdict=verdict, why=seen + (f"; {valid[0]}" if verdict != "right" and valid else ""), seconds=seconds)
+    traces = [folder / f"trace_{text_of(size)}.onnx" for size in architecture.sizes]
+    return verdict_of(thaw, traces, out, lambda path: judged(path, architecture, folder))
 
 
 def main():

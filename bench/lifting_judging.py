@@ -41,6 +41,21 @@ def reason_of(report, stderr):
     return re.sub(r"\s+", " ", stderr).strip()[:300]
 
 
+def is_near(found, in_traces):
+    """Whether an output is as near to torch's as the traces' are, or but for rounding."""
+    return found <= max(ROUNDING, TIMES_THE_TRACES * in_traces)
+
+
+def verdict_of(thaw, traces, out, judged):
+    """Lifts the traces; judged: says 'right', 'guarded' or 'wrong' of what is written, and what was seen."""
+    seconds, report, reason = lifted_by(thaw, traces, out)
+    if reason is not None:
+        return dict(verdict="refused", why=reason, seconds=seconds)
+    verdict, seen = judged(out)
+    valid = [f"{n['where']}: {n['message']}" for n in report.get("valid_sizes", [])]
+    return dict(verdict=verdict, why=seen + (f"; {valid[0]}" if verdict != "right" and valid else ""), seconds=seconds)
+
+
 def lifted_by(thaw, traces, out):
     """Seconds, the report and, where no model was written, why."""
     out.unlink(missing_ok=True)

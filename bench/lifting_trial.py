@@ -19,16 +19,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
-from lifting_judging import (
-    EXPORTERS,
-    ROUNDING,
-    TIMES_THE_TRACES,
-    TOLERANCE,
-    differences,
-    lifted_by,
-    tensors_of,
-    text_of,
-)
+from lifting_judging import EXPORTERS, TOLERANCE, differences, is_near, tensors_of, text_of, verdict_of
 from lifting_small_models import DEVELOP, HELD_BACK
 
 LISTS = {"develop": DEVELOP, "held_back": HELD_BACK}
@@ -127,7 +118,7 @@ def judged(path, net, exporter, sizes, folder):
     for size in UNSEEN[net.kind]:
         try:
             found = run(session, size)
-            is_right = all(found[i] <= max(ROUNDING, TIMES_THE_TRACES * of_traces[i]) for i in judges)
+            is_right = all(is_near(found[i], of_traces[i]) for i in judges)
             verdicts.add("right" if is_right else "wrong")
             seen.append(f"{text_of(size)}: {max(found[i] for i in judges):.1e}")
         except Exception as error:
@@ -145,12 +136,7 @@ def trial(thaw, net, exporter, name, folder):
             failed = trace.with_suffix(".failed")
             return dict(verdict="no export", why=failed.read_text().strip()[:160] if failed.exists() else "the exports ended early")
     out = folder / net.name / exporter / f"lifted_{name}.onnx"
-    seconds, report, reason = lifted_by(thaw, traces, out)
-    if reason is not None:
-        return dict(verdict="refused", why=reason, seconds=seconds)
-    verdict, seen = judged(out, net, exporter, sizes, folder)
-    valid = [f"{n['where']}: {n['message']}" for n in report.get("valid_sizes", [])]
-    return dict(verdict=verdict, why=seen + (f"; {valid[0]}" if verdict != "right" and valid else ""), seconds=seconds)
+    return verdict_of(thaw, traces, out, lambda path: judged(path, net, exporter, sizes, folder))
 
 
 def main():

@@ -196,7 +196,7 @@ TermId Constants::unrepeated(TermId id) {
   if (term.kind != Term::Kind::kConstant || term.dtype == DataType::kString || (!term.tensor && !term.computed))
     return id;
   if (const auto known = unrepeated_.find(id); known != unrepeated_.end()) return known->second;
-  const std::vector<int64_t> own = strides(term.ints);
+  const std::vector<int64_t> own = ops::strides_of(term.ints);
   const size_t bits = static_cast<size_t>(ir::bits_of(term.dtype));
   // Whether some elements that follow each other are the same as as many others.
   const auto is_same = [&](int64_t a, int64_t b, int64_t count) {

@@ -212,7 +212,7 @@ std::optional<std::vector<int64_t>> broadcast_dims(std::span<const KnownTensor* 
 }
 
 std::vector<int64_t> broadcast_offsets(std::span<const int64_t> from, std::span<const int64_t> dims) {
-  const std::vector<int64_t> own = strides(from);
+  const std::vector<int64_t> own = ops::strides_of(from);
   std::vector<int64_t> steps(dims.size(), 0);
   const size_t missing = dims.size() - from.size();
   for (size_t k = 0; k < from.size(); ++k)

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "thaw/ops/onnx/einsum.h"
+#include "thaw/ops/rule/small_tensor.h"
 #include "thaw/prove/evaluated.h"
 
 namespace thaw::proving {
@@ -227,7 +228,7 @@ Made einsum_of_constants(const NodeOfConstants& of) {
   // Where each operand is read for the letters of the result, and how far from there for the others.
   std::vector<Dims> first, then;
   for (size_t i = 0; i < of.operands.size(); ++i) {
-    const Dims own = strides(of.operands[i]->dims);
+    const Dims own = ops::strides_of(of.operands[i]->dims);
     Dims steps(letters.size(), 0);
     for (size_t k = 0; k < own.size(); ++k) steps[letters.find(equation->terms[i][k])] = own[k];
     first.push_back(offsets(result, std::span(steps).first(kept), 0));

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "thaw/ops/rule/small_tensor.h"
 #include "thaw/prove/evaluated.h"
 
 namespace thaw::proving {
@@ -34,7 +35,7 @@ class Moves {
     std::iota(sorted.begin(), sorted.end(), 0);
     if (!of_.node.attribute("perm")) order.assign(sorted.rbegin(), sorted.rend());
     if (!std::ranges::is_permutation(order, sorted)) return {};
-    const Dims from = strides(x_.dims);
+    const Dims from = ops::strides_of(x_.dims);
     Dims dims, steps;
     for (const int64_t axis : order) {
       dims.push_back(x_.dims[static_cast<size_t>(axis)]);
@@ -232,7 +233,7 @@ class Moves {
       dims[*axis] += low + high;
     }
     if (!count_of_result(dims)) return {};
-    const Dims own = strides(x_.dims);
+    const Dims own = ops::strides_of(x_.dims);
     KnownTensor made{x_.type, dims, {}};
     Dims index(rank, 0);
     for (int64_t i = 0, count = product_of(dims); i < count; ++i) {
@@ -329,7 +330,7 @@ class Moves {
   template <typename F>
   Made by_axis(const Dims& dims, F from) const {
     if (!count_of_result(dims)) return {};
-    const Dims own = strides(x_.dims);
+    const Dims own = ops::strides_of(x_.dims);
     Dims source{0};
     for (size_t k = 0; k < dims.size(); ++k) {
       Dims next;
@@ -357,7 +358,7 @@ class Moves {
     if (!at || indices->dims.size() != x_.dims.size()) return std::nullopt;
     for (size_t k = 0; k < x_.dims.size(); ++k)
       if (k != axis && indices->dims[k] > x_.dims[k]) return std::nullopt;
-    const Dims own = strides(x_.dims);
+    const Dims own = ops::strides_of(x_.dims);
     Dims steps = own;
     steps[axis] = 0;
     const Dims rest = offsets(indices->dims, steps, 0);
@@ -371,7 +372,7 @@ class Moves {
     if (!at || indices->dims.empty() || indices->dims.back() < 1 || indices->dims.back() > std::ssize(x_.dims))
       return std::nullopt;
     const auto depth = static_cast<size_t>(indices->dims.back());
-    const Dims own = strides(x_.dims);
+    const Dims own = ops::strides_of(x_.dims);
     Dims places;
     for (size_t row = 0; row < at->size(); row += depth) {
       int64_t place = 0;

@@ -9,16 +9,6 @@ int64_t product_of(std::span<const int64_t> dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 
-std::vector<int64_t> strides(std::span<const int64_t> dims) {
-  std::vector<int64_t> result(dims.size());
-  int64_t stride = 1;
-  for (size_t i = dims.size(); i-- > 0;) {
-    result[i] = stride;
-    stride *= dims[i];
-  }
-  return result;
-}
-
 std::vector<int64_t> offsets(std::span<const int64_t> dims, std::span<const int64_t> steps, int64_t first) {
   std::vector<int64_t> result;
   if (product_of(dims) == 0) return result;

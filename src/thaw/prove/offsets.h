@@ -8,7 +8,6 @@
 namespace thaw::proving {
 
 int64_t product_of(std::span<const int64_t> dims);
-std::vector<int64_t> strides(std::span<const int64_t> dims);
 // The offset that each element of a tensor of `dims` has, in row-major order, where a step along axis k moves by steps[k].
 std::vector<int64_t> offsets(std::span<const int64_t> dims, std::span<const int64_t> steps, int64_t first);
 

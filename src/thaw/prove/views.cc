@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "thaw/ops/rule/small_tensor.h"
+
 namespace thaw::proving {
 
 using dim::Dim;
@@ -265,7 +267,7 @@ TermId Views::transpose(TermId x, std::span<const int64_t> permutation) {
   if (terms_[x].kind == Term::Kind::kConstant) {
     const auto dims = constant_dims(shape), to = constant_dims(result);
     const auto made = constants_.moved(x, *to, [&] {
-      const auto from = strides(*dims);
+      const auto from = ops::strides_of(*dims);
       std::vector<int64_t> steps;
       for (const int64_t axis : permutation) steps.push_back(from[static_cast<size_t>(axis)]);
       return offsets(*to, steps, 0);
@@ -541,7 +543,7 @@ TermId Views::slice(TermId x, std::span<const Cut> cuts) {
   if (from && to && terms_[x].kind == Term::Kind::kConstant &&
       std::ranges::all_of(left, [](const Cut& cut) { return cut.begin.is_constant(); })) {
     const auto made = constants_.moved(x, *to, [&] {
-      std::vector<int64_t> steps = strides(*from);
+      std::vector<int64_t> steps = ops::strides_of(*from);
       int64_t first = 0;
       for (const Cut& cut : left) {
         first += *cut.begin.constant() * steps[static_cast<size_t>(cut.axis)];

@@ -313,12 +313,17 @@ void Terms::find_bounded(Wanted wanted, std::vector<Found>& found) const {
   }
 }
 
+std::vector<const Terms::Used*> Terms::plainest_atoms() const {
+  constexpr size_t kMost = 48;
+  std::vector<const Used*> atoms;
+  for (size_t i = 0; i < num_of_pairs_ && atoms.size() < kMost; ++i)
+    if (forms_[i].form->shape == Shape::kItself && forms_[i].form->part == 1) atoms.push_back(&forms_[i]);
+  return atoms;
+}
+
 // min and max of two sizes, each of which alone gives a trace: what two branches have in common.
 void Terms::find_extremes(Wanted wanted, std::vector<Found>& found) const {
-  constexpr size_t kMostAtoms = 48;
-  std::vector<const Used*> atoms;
-  for (size_t i = 0; i < num_of_pairs_ && atoms.size() < kMostAtoms; ++i)
-    if (forms_[i].form->shape == Shape::kItself && forms_[i].form->part == 1) atoms.push_back(&forms_[i]);
+  const std::vector<const Used*> atoms = plainest_atoms();
   for (size_t i = 0; i < atoms.size(); ++i)
     for (size_t j = i + 1; j < atoms.size(); ++j)
       for (const Operator op : {Operator::kMin, Operator::kMax}) {
@@ -433,12 +438,10 @@ void Terms::find_more_products(Wanted wanted, std::vector<Found>& found) const {
 
 // An exact part of a product of two atoms or three: cells of patches, blocks of a grid.
 void Terms::find_parts_of_products(Wanted wanted, std::vector<Found>& found) const {
-  constexpr size_t kMostOfTwo = 48, kMostOfThree = 12;
+  constexpr size_t kMostOfThree = 12;
   constexpr int64_t kLargestPart = 4096;
   if (wanted[0] == 0) return;
-  std::vector<const Used*> atoms;
-  for (size_t i = 0; i < num_of_pairs_ && atoms.size() < kMostOfTwo; ++i)
-    if (forms_[i].form->shape == Shape::kItself && forms_[i].form->part == 1) atoms.push_back(&forms_[i]);
+  const std::vector<const Used*> atoms = plainest_atoms();
   const auto add = [&](const Used& x, const Used& y, const Used* z) {
     const auto product = [&](size_t k) { return static_cast<__int128>(x.at()[k]) * y.at()[k] * (z ? z->at()[k] : 1); };
     if (product(0) % wanted[0] != 0) return;

@@ -143,6 +143,7 @@ class Terms {
 
   void find_linear(Wanted wanted, std::vector<Found>& found) const;
   void find_bounded(Wanted wanted, std::vector<Found>& found) const;
+  std::vector<const Used*> plainest_atoms() const;  // as they are, of which two and three are combined
   void find_extremes(Wanted wanted, std::vector<Found>& found) const;
   void find_pairs(Wanted wanted, std::vector<Found>& found) const;
   void find_products(Wanted wanted, const Found& around, std::vector<Found>& found) const;
