@@ -1,62 +1,67 @@
 #include "thaw/lift/backtrack.h"
 
-#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/dim/text/text.h"
+
 namespace thaw::lifting {
 namespace {
 
-constexpr size_t kMostAttempts = 30, kMostSolutions = 8;
+// Whether nothing but sizes that the nodes do not agree on is left to explain.
+bool is_contradicted(const Attempt& attempt) {
+  return attempt.broken_at || (attempt.is_whole() && attempt.contradictions.broken > 0);
+}
 
-class Backtracking {
- public:
-  explicit Backtracking(const std::function<Attempt(Choices)>& attempt) : attempt_(attempt) {}
+bool is_better(const Attempt& attempt, const Attempt& than) {
+  if (!attempt.is_whole() && !is_contradicted(attempt)) return false;
+  if (attempt.contradictions.num_sound_nodes != than.contradictions.num_sound_nodes)
+    return attempt.contradictions.num_sound_nodes > than.contradictions.num_sound_nodes;
+  return !attempt.broken_at && than.broken_at;
+}
 
-  Attempt run() {
-    Attempt best = attempt({});
-    while (best.is_whole() && best.contradictions.broken > 0) {
-      best.edit.reset();
-      auto better = improve(best);
-      if (!better) break;
-      best = std::move(*better);
-    }
-    note_choices(best);
-    return best;
+// The next attempt with less to contradict.
+std::optional<Attempt> improve(const Attempt& best, const std::function<Attempt(Choices)>& attempt, size_t& attempts) {
+  constexpr size_t kMostAttempts = 12;
+  std::vector<Retaken> passed_over;
+  while (best.conditions && attempts < kMostAttempts) {
+    Agreed agreed = agree(*best.conditions, {}, passed_over);
+    if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) break;
+    ++attempts;
+    Attempt other = attempt(with_retaken(best, agreed));
+    if (is_better(other, best)) return other;
+    passed_over.push_back(std::move(agreed.retaken));
   }
-
- private:
-  Attempt attempt(Choices choices) {
-    ++attempts_;
-    return attempt_(std::move(choices));
-  }
-
-  // An attempt with one choice changed and less to contradict.
-  std::optional<Attempt> improve(const Attempt& best) {
-    std::vector<std::pair<Rule, std::vector<int64_t>>> suspects;
-    for (const auto& [wanted, rule] : best.solved) suspects.emplace_back(rule, wanted);
-    std::stable_sort(suspects.begin(), suspects.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-    for (const auto& [rule, wanted] : suspects) {
-      for (size_t next = 1; next < kMostSolutions && attempts_ < kMostAttempts; ++next) {
-        Choices choices = best.choices;
-        choices[wanted].index += next;
-        Attempt other = attempt(std::move(choices));
-        const auto solved = other.solved.find(wanted);
-        const bool is_made_up = solved != other.solved.end() && solved->second == Rule::kMadeUp;
-        if (!other.is_whole() || is_made_up) break;  // no more solutions
-        if (other.contradictions.num_sound_nodes > best.contradictions.num_sound_nodes) return other;
-      }
-    }
-    return std::nullopt;
-  }
-
-  const std::function<Attempt(Choices)>& attempt_;
-  size_t attempts_ = 0;
-};
+  return std::nullopt;
+}
 
 }  // namespace
+
+Choices with_retaken(const Attempt& attempt, const Agreed& agreed) {
+  Choices choices = attempt.choices;
+  const std::vector<Unknown>& unknowns = attempt.conditions->unknowns;
+  for (const size_t place : agreed.doubted)
+    if (!unknowns[place].follows) choices[unknowns[place].wanted].is_doubted = true;
+  for (const auto& [place, size] : agreed.retaken)
+    if (!unknowns[place].follows) choices[unknowns[place].wanted].taken = dim::to_string(size);
+  return choices;
+}
+
+Attempt backtrack(const std::function<Attempt(Choices)>& attempt) {
+  Attempt best = attempt({});
+  size_t attempts = 0;
+  while (is_contradicted(best)) {
+    best.edit.reset();
+    auto better = improve(best, attempt, attempts);
+    if (!better) break;
+    best = std::move(*better);
+  }
+  note_choices(best);
+  return best;
+}
 
 void note_choices(Attempt& best) {
   const Contradictions& c = best.contradictions;
@@ -68,13 +73,11 @@ void note_choices(Attempt& best) {
     return;
   }
   best.report.inferred.push_back({"shape inference", fmt::format("passes at {} unseen sizes", c.sizes)});
-  for (const auto& [wanted, choice] : best.choices) {
-    if (choice.index == 0) continue;
-    best.report.inferred.push_back({fmt::format("{}", fmt::join(wanted, ", ")),
-                                    fmt::format("{} simpler solutions rejected by other nodes", choice.index)});
-  }
+  for (const auto& [wanted, choice] : best.choices)
+    if (!choice.taken.empty())
+      best.report.inferred.push_back(
+          {fmt::format("{}", fmt::join(wanted, ", ")),
+           fmt::format("taken for {}: simpler solutions contradict other nodes", choice.taken)});
 }
-
-Attempt backtrack(const std::function<Attempt(Choices)>& attempt) { return Backtracking(attempt).run(); }
 
 }  // namespace thaw::lifting

@@ -1,8 +1,8 @@
 // Choosing solutions that fit each other. Internal to lift/.
 //
 // The simplest solution of each constant is tried first. Where the lifted model then contradicts itself at sizes that
-// no trace has (contradictions.h), the constants whose solution is the least plain are given their next ones, one after
-// the other, as long as there is less and less to contradict.
+// no trace has (contradictions.h, proof.h), as few as can be are taken otherwise, so that what its nodes need of them
+// holds there (unknowns/agree.h), as long as there is less and less to contradict.
 #pragma once
 
 #include <functional>
@@ -17,6 +17,7 @@
 #include "thaw/lift/contradictions.h"
 #include "thaw/lift/lift.h"
 #include "thaw/lift/solve/solve.h"
+#include "thaw/lift/unknowns/agree.h"
 
 namespace thaw::lifting {
 
@@ -26,6 +27,7 @@ struct OpenChoice {
   size_t next = 0;              // to choose
   Rule rule = Rule::kConstant;  // of what was taken
   Agreement formulas;           // both, the other empty where it is made up, and sizes that tell them apart
+  dim::Dim other = {};
   bool is_close = false;  // whether the other is so nearly as plain that how other sides are cut may tell which it is
   std::vector<bool> differs = {};  // whether they do at each of the sizes that the solver knows as unseen
 };
@@ -34,15 +36,16 @@ struct OpenChoice {
 struct Attempt {
   Choices choices;
   LiftReport report = {};
-  std::map<std::vector<int64_t>, Rule> solved = {};  // by the wanted values
-  std::set<int64_t> cuts = {};                       // by which numbers sizes are cut, of which the traces tell
+  std::set<int64_t> cuts = {};  // by which numbers sizes are cut, of which the traces tell
   Contradictions contradictions = {};
-  Contradictions beyond = {};                  // of two traces: at sizes beyond theirs, which may have an end
-  Contradictions of_any_step = {};             // at sizes that share no divisor with the traces'
-  std::optional<Note> steady = {};             // what contradicts a size that no trace varies (steady_sizes.h)
-  std::optional<Note> unconfirmed = {};        // where a trace that is held out confirms nothing (holdout.h)
-  std::vector<OpenChoice> open = {};           // the least plain first (undecided.h)
-  std::vector<std::string> emitted = {};       // the sizes that the rewrite computes
+  std::optional<std::vector<int64_t>> broken_at = {};  // sizes at which the proof finds a contradiction that they miss
+  std::shared_ptr<const Conditions> conditions = {};   // of the integers, where some contradict or are open
+  Contradictions beyond = {};                          // of two traces: at sizes beyond theirs, which may have an end
+  Contradictions of_any_step = {};                     // at sizes that share no divisor with the traces'
+  std::optional<Note> steady = {};                     // what contradicts a size that no trace varies (steady_sizes.h)
+  std::optional<Note> unconfirmed = {};                // where a trace that is held out confirms nothing (holdout.h)
+  std::vector<OpenChoice> open = {};                   // the least plain first (undecided.h)
+  std::vector<std::string> emitted = {};               // the sizes that the rewrite computes
   std::vector<Note> followed = {};             // sizes, and what they follow from, without which it contradicts itself
   std::unique_ptr<ir::Transaction> edit = {};  // the rewrite, taken back where nobody keeps it
   bool is_whole() const { return report.unexplained.empty(); }
@@ -50,6 +53,9 @@ struct Attempt {
 
 // The best attempt; its report says what was chosen otherwise and what is left to contradict.
 Attempt backtrack(const std::function<Attempt(Choices)>& attempt);
+
+// Its choices, with some integers of its conditions taken otherwise.
+Choices with_retaken(const Attempt& attempt, const Agreed& agreed);
 
 // Adds to the report what was chosen otherwise and what is left to contradict.
 void note_choices(Attempt& best);

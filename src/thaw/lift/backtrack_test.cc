@@ -2,43 +2,56 @@
 
 #include <gtest/gtest.h>
 
+#include "thaw/dim/text/text.h"
+
 namespace thaw::lifting {
 namespace {
 
-// Two constants were solved; the model is sound where the second takes its third solution.
-Attempt attempt_with(Choices choices) {
-  Attempt made{.choices = std::move(choices)};
-  made.solved = {{{4, 6}, Rule::kVariable}, {{5, 9}, Rule::kLine}};
-  const auto chosen = made.choices.find({5, 9});
-  const size_t passed = chosen == made.choices.end() ? 0 : chosen->second.index;
-  made.contradictions.sizes = 16;
-  made.contradictions.broken = passed == 2 ? 0 : 3;
-  made.contradictions.num_sound_nodes = passed == 2 ? 100 : 50;
-  made.contradictions.first = "Reshape 'r': 40 elements";
-  if (passed > 2) made.report.unexplained.push_back({"r", "nothing gives 5, 9"});
-  return made;
-}
+// The two parts of a Split at n = 13, 25: the model is sound where the second is what the first leaves.
+struct Model {
+  std::shared_ptr<dim::Scope> scope = std::make_shared<dim::Scope>();
+  dim::Dim n = scope->symbol("n"), first = scope->symbol("first"), last = scope->symbol("last");
+  std::vector<Choices> tried = {};
+  bool is_sound_at_last = true;
 
-TEST(Backtrack, TakesTheNextSolutionsOfWhatIsLeastPlain) {
-  const Attempt best = backtrack(attempt_with);
+  Attempt attempt(Choices choices) {
+    tried.push_back(choices);
+    auto conditions = std::make_shared<Conditions>(Conditions{.scope = scope});
+    conditions->traces = {{{0, 13}, {1, 7}, {2, 6}}, {{0, 25}, {1, 13}, {2, 12}}};
+    conditions->unseen = {{{0, 14}}, {{0, 21}}};
+    conditions->unknowns = {{{7, 13}, {{first, dim::ceil_div(n, 2)}}, {}, Rule::kPart},
+                            {{6, 12}, {{last, dim::floor_div(n, 12) * dim::Dim(6)}}, {}, Rule::kTerm}};
+    conditions->needed = {{dim::Relation::kEqual, first + last, n, {0, 1}}};
+    Attempt made{.choices = std::move(choices)};
+    const auto chosen = made.choices.find({6, 12});
+    const bool is_sound = is_sound_at_last && chosen != made.choices.end() && chosen->second.taken == "floor(n/2)";
+    made.contradictions = {
+        .sizes = 16, .broken = is_sound ? size_t{0} : 3, .num_sound_nodes = is_sound ? size_t{100} : 50};
+    made.contradictions.first = "Split 's': 14 and 13";
+    made.conditions = std::move(conditions);
+    return made;
+  }
+};
+
+TEST(Backtrack, TakesOtherwiseWhatTheNodesContradict) {
+  Model model;
+  const Attempt best = backtrack([&](Choices choices) { return model.attempt(std::move(choices)); });
   EXPECT_TRUE(best.is_whole());
-  EXPECT_EQ(best.choices, (Choices{{{5, 9}, {2}}}));
+  EXPECT_EQ(model.tried.size(), 2U);
+  ASSERT_TRUE(best.choices.contains({6, 12}));
+  EXPECT_EQ(best.choices.at({6, 12}).taken, "floor(n/2)");
+  EXPECT_TRUE(best.choices.at({7, 13}).is_doubted);
   ASSERT_EQ(best.report.inferred.size(), 2U);
-  EXPECT_EQ(best.report.inferred[1].where, "5, 9");
+  EXPECT_EQ(best.report.inferred[1].where, "6, 12");
 }
 
 TEST(Backtrack, SaysWhatItCannotSolve) {
-  int attempts = 0;
-  const Attempt best = backtrack([&](Choices choices) {
-    ++attempts;
-    Attempt made = attempt_with(std::move(choices));
-    made.contradictions = {.sizes = 16, .broken = 3, .num_sound_nodes = 50, .first = "Reshape 'r': 40 elements"};
-    return made;
-  });
+  Model model{.is_sound_at_last = false};
+  const Attempt best = backtrack([&](Choices choices) { return model.attempt(std::move(choices)); });
   EXPECT_FALSE(best.is_whole());
   ASSERT_EQ(best.report.unexplained.size(), 1U);
-  EXPECT_EQ(best.report.unexplained[0].where, "Reshape 'r': 40 elements");
-  EXPECT_LE(attempts, 100);
+  EXPECT_EQ(best.report.unexplained[0].where, "Split 's': 14 and 13");
+  EXPECT_LE(model.tried.size(), 20U);
 }
 
 TEST(Backtrack, DoesNotSearchWhereNothingIsContradicted) {

@@ -126,8 +126,35 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
   return domain;
 }
 
-// Narrows the domain until the proof breaks nothing in it, and says what was proven; what breaks all the same is not explained.
-void prove(Lifting& l, Domain& domain, const std::unordered_set<const ir::Node*>& traced) {
+// The integers that leave room for chance, and what the nodes need of them at sizes that no trace has, at some more among these.
+std::shared_ptr<const Conditions> conditions_at(const Lifting& l, const ir::Model& model,
+                                                const std::unordered_set<const ir::Node*>& traced,
+                                                std::vector<std::vector<int64_t>> more) {
+  constexpr size_t kMostOthers = 8;
+  std::unordered_set<const dim::Expr*> written;
+  for (const auto& [name, size] : l.written) written.insert(size.expr());
+  std::vector<Unknown> unknowns;
+  for (const auto& [wanted, all] : l.solver->taken()) {
+    Unknown unknown{.wanted = wanted, .places = {}};
+    for (const Taken& taken : all) {
+      if (taken.rule <= Rule::kVariable || !written.contains(taken.size.expr())) continue;
+      unknown.places.push_back({{}, taken.size});
+      unknown.rule = std::max(unknown.rule, taken.rule);
+      for (const Solution& other : l.solver->solutions(wanted, kMostOthers, taken.around))
+        if (!dim::same(other.dim, taken.size)) unknown.others.push_back(other.dim);
+    }
+    if (!unknown.places.empty()) unknowns.push_back(std::move(unknown));
+  }
+  std::vector<std::vector<int64_t>> unseen = unseen_sizes(l.variables);
+  std::ranges::move(more, std::back_inserter(unseen));
+  return std::make_shared<const Conditions>(
+      conditions_of(model, l.written, std::move(unknowns), l.variables, l.scope_of_sizes, traced, unseen));
+}
+
+// Narrows the domain until the proof breaks nothing in it, and says what was proven; what breaks all the same is not explained. Sizes at
+// which it does.
+std::optional<std::vector<int64_t>> prove(Lifting& l, Domain& domain,
+                                          const std::unordered_set<const ir::Node*>& traced) {
   constexpr size_t kMostRounds = 6;
   std::vector<std::vector<int64_t>> broken_at;
   while (true) {
@@ -138,7 +165,7 @@ void prove(Lifting& l, Domain& domain, const std::unordered_set<const ir::Node*>
             {proof.sizes,
              fmt::format("{} of {} size conditions proven, none violated", proof.proven, proof.statements),
              {}});
-      return;
+      return std::nullopt;
     }
     const bool is_new = std::ranges::find(broken_at, proof.broken_at) == broken_at.end();
     broken_at.push_back(proof.broken_at);
@@ -150,7 +177,7 @@ void prove(Lifting& l, Domain& domain, const std::unordered_set<const ir::Node*>
         {proof.broken,
          "the model cannot run at this size, which lies between the traces; add a trace there, or leave a trace out",
          {}});
-    return;
+    return proof.broken_at;
   }
 }
 
@@ -207,7 +234,6 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     return lift_with(traces, options, std::move(made.choices), cuts, plain);
   made.report = std::move(lifting.report);
   made.report.departs = std::ranges::any_of(lifting.tables, [](const FittedTable& table) { return table.fit.departs; });
-  made.solved = lifting.solver->solved();
   made.cuts = lifting.solver->told_cuts();
   made.unconfirmed = lifting.holdout->nothing_confirmed();
   if (!made.is_whole()) return made;
@@ -229,12 +255,16 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
       made.beyond = find_contradictions(model, lifting.variables, traced, sizes_beyond(lifting.variables));
   }
   require_budget(traces);
-  if (made.contradictions.broken == 0) {
+  const bool is_contradicted = made.contradictions.broken > 0;
+  if (!is_contradicted) {
     Domain domain = domain_of(lifting, equal, traced);
     if (options.keep_static.empty()) {
-      prove(lifting, domain, traced);
+      made.broken_at = prove(lifting, domain, traced);
       hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);
       made.open = open_choices(*lifting.solver, made.emitted, lifting.variables, domain);
+      if (!made.open.empty() || made.broken_at)
+        made.conditions = made.broken_at ? conditions_at(lifting, model, traced, {*made.broken_at})
+                                         : conditions_at(lifting, model, traced, sizes_of_any_step(lifting.variables));
       if (!made.open.empty() || !made.choices.empty())
         made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
     }
@@ -243,6 +273,8 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     made.report.valid_sizes = std::move(lifting.report.valid_sizes);
     std::ranges::move(lifting.report.inferred, std::back_inserter(made.report.inferred));
     std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));
+  } else if (options.keep_static.empty()) {
+    made.conditions = conditions_at(lifting, model, traced, {});
   }
   return made;
 }

@@ -17,6 +17,7 @@
 #include "thaw/lift/lift.h"
 #include "thaw/lift/loop/window_body.h"
 #include "thaw/lift/steady_sizes.h"
+#include "thaw/lift/unknowns/conditions.h"
 
 namespace thaw::lifting {
 
@@ -54,7 +55,8 @@ struct Lifting {
   LiftReport report;
 
   // What the traces say.
-  dim::Scope scope;
+  std::shared_ptr<dim::Scope> scope_of_sizes = std::make_shared<dim::Scope>();
+  dim::Scope& scope = *scope_of_sizes;
   std::vector<Variable> variables;
   TensorSizes tensor_sizes;
   TensorShapes tensor_shapes;
@@ -76,6 +78,7 @@ struct Lifting {
   // What writes the nodes; set by declare_inputs.
   std::optional<rewrite::Emitter> nodes;
   std::optional<rewrite::DimEmitter> sizes;
+  WrittenSizes written;  // of all that the emitter wrote
 };
 
 // Explaining: what is not explained stands in the report. The traces' models stay what they are, less what nothing reads.

@@ -77,12 +77,22 @@ bool is_contradicted(const Attempt& attempt, const Attempt& than) {
          attempt.of_any_step.num_sound_nodes < than.of_any_step.num_sound_nodes;
 }
 
-Attempt with_other(const Attempt& best, const OpenChoice& open, const std::function<Attempt(Choices)>& attempt) {
+// What the other is tried with: the integers that it cannot stand beside are taken otherwise, too. nullopt where it cannot stand at all.
+std::optional<Choices> choices_of_other(const Attempt& best, const OpenChoice& open) {
   Choices choices = best.choices;
+  if (best.conditions) {
+    const std::vector<Unknown>& unknowns = best.conditions->unknowns;
+    const auto own = std::ranges::find(unknowns, open.wanted, &Unknown::wanted);
+    if (own != unknowns.end()) {
+      const Agreed agreed = agree(*best.conditions, {{static_cast<size_t>(own - unknowns.begin()), open.other}});
+      if (agreed.verdict == Agrees::kNo) return std::nullopt;
+      choices = with_retaken(best, agreed);
+    }
+  }
   Choice& choice = choices[open.wanted];
   choice.index = open.next;
   choice.taken = open.formulas.other;
-  return attempt(std::move(choices));
+  return choices;
 }
 
 // In three traces and more.
@@ -111,8 +121,10 @@ Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& at
     const std::string where = fmt::format("{}", fmt::join(open.wanted, ", "));
     if (!undecided.empty() && undecided.back().where == where) continue;
     if (undecided.size() == kMostTold) break;
+    auto choices = choices_of_other(best, open);
+    if (!choices) continue;
     // What is not tried in time is left open.
-    if (++attempts <= kMostUndecided && !is_as_good(with_other(best, open, attempt), best)) continue;
+    if (++attempts <= kMostUndecided && !is_as_good(attempt(std::move(*choices)), best)) continue;
     const std::string other_size = open.formulas.other.empty() ? "something else" : open.formulas.other;
     undecided.push_back(
         {where, fmt::format("two traces do not determine whether it is {} or {}; add a third trace at {}",
@@ -153,8 +165,10 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
     const Agreement& formulas = open->formulas;
     int64_t& modulus = shared.try_emplace(formulas.size, 1).first->second;
     if (held.contains(open->wanted) || (formulas.modulus > 0 && modulus % formulas.modulus == 0)) continue;
+    auto of_other = choices_of_other(best, *open);
+    if (!of_other) continue;
     if (++tried[open->wanted] <= kMostOfAList && ++attempts <= kMostUndecided) {
-      const Attempt other = with_other(best, *open, attempt);
+      const Attempt other = attempt(std::move(*of_other));
       if (is_held(other, best, *open)) held.insert(open->wanted);
       if (!is_as_good(other, best)) continue;
     }
@@ -208,7 +222,7 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
         formulas.modulus = shared->modulus;
         formulas.remainder = shared->remainder;
       }
-      open.push_back({wanted, next, rule, std::move(formulas), is_close, std::move(differs)});
+      open.push_back({wanted, next, rule, std::move(formulas), other.dim, is_close, std::move(differs)});
       return;
     }
   };

@@ -96,6 +96,7 @@ void write_windows(Lifting& l) {
 
 void declare_anew(Lifting& l) {
   ir::Model& model = l.model();
+  for (const dim::Dim size : std::vector(l.sizes->emitted())) l.written.emplace_back(l.sizes->emit(size)->name(), size);
   if (!l.windows.empty()) model.graph->sort_topologically();
   rewrite::forget_declarations(*model.graph);
   for (ir::Value* output : model.graph->outputs()) {

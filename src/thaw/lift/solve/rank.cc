@@ -95,7 +95,7 @@ Solution Solver::solution_of(const Term& term, size_t num_traces) const {
   const bool is_part = !term.rounds && (term.makeup == Makeup::kOfOne || term.makeup == Makeup::kOfFactors);
   const bool is_plain = is_part && is_exact(term.size, num_traces);
   const Rule rule = is_plain ? Rule::kPart : term.is_told ? Rule::kAround : term.rounds ? Rule::kTerm : Rule::kLine;
-  return {term.size, rule, rule == Rule::kAround ? 0 : term.bits, term.makeup};
+  return {term.size, rule, rule == Rule::kAround ? 0 : term.bits, term.makeup, term.over_rest};
 }
 
 namespace {

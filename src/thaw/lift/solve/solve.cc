@@ -165,31 +165,41 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
   const std::vector<int64_t> key(wanted.begin(), wanted.end());
   const auto choice = choices_ ? choices_->find(key) : Choices::const_iterator();
   const bool is_chosen = choices_ && choice != choices_->end();
+  const bool is_open = choices_ && !sure_ && wanted.size() == 2;
+  const auto note_open = [&](std::vector<Solution> found, size_t chosen) {
+    std::vector<Solved>& known = open_[key];
+    std::erase_if(known, [&](const Solved& each) { return dim::same(each.size(), found[chosen].dim); });
+    known.push_back({std::move(found), chosen});
+  };
   if (is_chosen && !choice->second.taken.empty()) {
     const auto size = dim::try_parse(choice->second.taken, *dim::scope_of(variables_.front().symbol));
     // An axis of one node's data says nothing elsewhere.
     if (size && is_known(*size, around)) {
-      take(key, {*size, Rule::kTerm}, around);
+      constexpr double kAsked = 1;
+      const Solution taken{*size, Rule::kTerm, kAsked};
+      take(key, taken, around);
+      if (is_open) {
+        std::vector<Solution> found = open_solutions(wanted, 0, around);
+        std::erase_if(found, [&](const Solution& each) { return dim::same(each.dim, *size); });
+        found.insert(found.begin(), taken);
+        note_open(std::move(found), 0);
+      }
       return size;
     }
   }
   const size_t skipped = is_chosen ? choice->second.index : 0;
-  const bool is_open = choices_ && !sure_ && wanted.size() == 2;
   std::vector<Solution> found =
       is_open ? open_solutions(wanted, skipped, around) : solutions(wanted, skipped + 1, around);
   if (found.size() <= skipped) return std::nullopt;
   const Solution taken = found[skipped];
+  if (is_chosen && choice->second.is_doubted && taken.rule > Rule::kAround && taken.over_rest > 0) return std::nullopt;
   const bool leads = taken.bits > 0 && (found.size() == skipped + 1 || found[skipped + 1].bits >= taken.bits + kLead);
   if (leads)
     for_each_floor(taken.dim, [&](const dim::Atom& floor) {
       if (const auto divisor = floor.operands[1].constant()) told_cuts_.insert(*divisor);
     });
   take(key, taken, around);
-  if (is_open) {
-    std::vector<Solved>& known = open_[key];
-    std::erase_if(known, [&](const Solved& each) { return dim::same(each.size(), taken.dim); });
-    known.push_back({std::move(found), skipped});
-  }
+  if (is_open) note_open(std::move(found), skipped);
   return taken.dim;
 }
 

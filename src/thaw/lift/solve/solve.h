@@ -3,7 +3,7 @@
 // In this order: a constant; twice a size less 1 where it counts distances; a variable; the size of a tensor, which says how it is rounded
 // where all traces are whole; then the terms of all these (term/enumerate.h), by what it takes to write them down. Three traces at sizes
 // that are no multiples of each other leave little room for chance; two leave more. Where the sizes of the whole model contradict each
-// other, the next solution is chosen (backtrack.h).
+// other, some are taken otherwise (backtrack.h).
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,7 @@ struct Solution {
   Rule rule;
   double bits = 0;  // of what leaves room for chance in three traces and more: as a term (term/enumerate.h)
   Makeup makeup = Makeup::kOfOne;
+  double over_rest = 0;  // as of a term
 };
 
 // In bits. A term is taken for what no rule gives where it saves so many over the integers themselves: chance meets one list in 32 as
@@ -75,6 +76,8 @@ struct Choice {
   size_t index = 0;
   std::string taken = {};
   std::set<Agreement> guarded = {};
+  bool is_doubted =
+      false;  // whether it, or what stands beside it, contradicted the nodes: it is taken where it is no chance at all
   bool operator==(const Choice&) const = default;
 };
 

@@ -1,0 +1,58 @@
+// What the nodes of a lifted model need of the integers that were solved. Internal to lift/.
+//
+// Inference runs over the model as it was written, with a symbol in the place of each integer. What it then states of sizes ("the
+// parts of a Split are as long as its axis") are equations between the integers and the sizes of the inputs. They are looked at at
+// sizes that no trace has: at the traces' own, whatever was solved meets them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "thaw/dim/expr/scope.h"
+#include "thaw/ir/graph/model.h"
+#include "thaw/lift/solve/solve.h"
+#include "thaw/ops/rule/obligation.h"
+
+namespace thaw::lifting {
+
+// An integer that differs between the traces, wherever it stands.
+struct Unknown {
+  struct Place {
+    dim::Dim symbol;  // stands for the integer there
+    dim::Dim taken;   // what it was solved as
+  };
+  std::vector<int64_t> wanted;        // in each trace
+  std::vector<Place> places;          // each of another size
+  std::vector<dim::Dim> others = {};  // what else gives the wanted values, the plainest first
+  Rule rule = Rule::kConstant;        // of the least plain place
+  bool follows = false;               // from how others were solved: it is no choice of its own
+};
+
+struct Condition {
+  dim::Relation relation = dim::Relation::kEqual;
+  dim::Dim a, b;
+  std::vector<size_t> unknowns;  // that it speaks of, ascending
+};
+
+struct Conditions {
+  std::shared_ptr<dim::Scope> scope;  // of all Dims
+  std::vector<Unknown> unknowns;
+  std::vector<Condition> needed;        // in the order of the nodes
+  std::vector<dim::Assignment> traces;  // the sizes of the inputs, and the integers, in each
+  std::vector<dim::Assignment> unseen;  // the sizes of the inputs elsewhere
+};
+
+// An integer's value in the model as it was written: by the name of the tensor that holds it.
+using WrittenSizes = std::vector<std::pair<std::string, dim::Dim>>;
+
+// lifted: as it was written. unknowns: without symbols; what else was written follows. traced: the nodes whose needs count.
+Conditions conditions_of(const ir::Model& lifted, const WrittenSizes& written, std::vector<Unknown> unknowns,
+                         std::span<const Variable> variables, const std::shared_ptr<dim::Scope>& scope,
+                         const std::unordered_set<const ir::Node*>& traced,
+                         const std::vector<std::vector<int64_t>>& unseen);
+
+}  // namespace thaw::lifting

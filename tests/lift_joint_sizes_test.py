@@ -1,0 +1,79 @@
+"""Integers that nodes tie to each other: the parts of a Split, both sides of an Add, what is joined. Each alone is another formula by chance."""
+import numpy as np
+import pytest
+
+from conftest import session
+from lift_net import Net
+
+WIDTH = 3
+UNSEEN = (29, 41, 42, 43, 44, 48, 58, 61, 64, 66, 72)
+
+def up(a, b):
+    return -(-a // b)
+
+def chunks(n, parts):
+    """torch.chunk: parts that are as long as each other, but the last."""
+    net, each = Net(), up(n, parts)
+    names = [f"part{k}" for k in range(parts)]
+    x = net.add("Relu", "x")
+    net.add("Split", x, net.ints(*[each] * (parts - 1), n - each * (parts - 1)), axis=1)
+    net.nodes[-1].output[:] = names
+    maxima = [net.add("ReduceMax", name, net.ints(1), keepdims=1) for name in names]
+    return net.model([1, n, WIDTH], net.add("Concat", *maxima, axis=1))
+
+def halves(n, parts):
+    """Two ways down to a part of the length, one of which is resized to what the other gives; and back."""
+    net = Net()
+    x = net.add("Transpose", "x", perm=[0, 2, 1])
+    short = net.add("MaxPool", x, kernel_shape=[parts], strides=[parts])
+    long = net.add("MaxPool", x, kernel_shape=[3], strides=[parts], pads=[1, 1])
+    resized = net.add("Resize", long, "", "", net.ints(1, WIDTH, n // parts), mode="nearest", coordinate_transformation_mode="asymmetric",
+                      nearest_mode="floor")
+    joined = net.add("Concat", short, resized, axis=1)
+    return net.model([1, n, WIDTH], net.add("Resize", joined, "", "", net.ints(1, 2 * WIDTH, n), mode="nearest",
+                                            coordinate_transformation_mode="asymmetric", nearest_mode="floor"))
+
+def cut_to_the_shorter(n, parts):
+    """What came in and what strides make of it, cut to the shorter of the two."""
+    net = Net()
+    x = net.add("Transpose", "x", perm=[0, 2, 1])
+    kernel = net.constant(np.full((WIDTH, 1, parts + 1), 0.3, np.float32))
+    down = net.add("Conv", x, kernel, strides=[parts], pads=[1, 1], group=WIDTH)
+    length = ((n + 2 - parts - 1) // parts) * parts + parts + 1
+    back = net.add("ConvTranspose", down, kernel, strides=[parts], group=WIDTH)
+    end = min(n, length)
+    cut = [net.add("Slice", each, net.ints(0), net.ints(end), net.ints(2)) for each in (x, back)]
+    return net.model([1, n, WIDTH], net.add("Add", *cut))
+
+def seen_of(thaw, save, tmp_path, build, parts, lengths):
+    """What the lifted model comes to at each unseen length; nothing where it is refused."""
+    paths = [save(build(n, parts), f"trace_{n}") for n in lengths]
+    out = tmp_path / "lifted.onnx"
+    if thaw("lift", *paths, "-o", out).returncode:
+        return {}
+    run, seen = session(out), {}
+    for n in UNSEEN:
+        x = np.random.default_rng(n).standard_normal((1, n, WIDTH), dtype=np.float32)
+        wanted = session(save(build(n, parts), "wanted")).run(None, {"x": x})[0]
+        try:
+            got = run.run(None, {"x": x})[0]
+            seen[n] = "right" if got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-6 else "wrong"
+        except Exception as error:
+            seen[n] = "guard" if "guard_Reshape" in str(error) else "error"
+    return seen
+
+TRIPLES = [(19, 37, 53), (50, 53, 71), (48, 63, 85), (40, 44, 60), (17, 26, 51)]
+
+@pytest.mark.parametrize("lengths", TRIPLES, ids=str)
+@pytest.mark.parametrize("parts", (2, 3, 4))
+@pytest.mark.parametrize("build", (chunks, halves, cut_to_the_shorter))
+def test_no_length_is_wrong(thaw, save, tmp_path, build, parts, lengths):
+    seen = seen_of(thaw, save, tmp_path, build, parts, lengths)
+    assert set(seen.values()) <= {"right", "guard"}, seen
+
+# Lengths of each remainder.
+@pytest.mark.parametrize(("build", "parts", "lengths"), [(chunks, 2, (31, 50, 77)), (halves, 2, (31, 50, 77)),
+                                                         (cut_to_the_shorter, 3, (31, 50, 75))])
+def test_what_the_traces_tell_is_right(thaw, save, tmp_path, build, parts, lengths):
+    seen = seen_of(thaw, save, tmp_path, build, parts, lengths)
+    assert set(seen.values()) == {"right"}, seen
