@@ -45,6 +45,20 @@ def cut_to_the_shorter(n, parts):
     cut = [net.add("Slice", each, net.ints(0), net.ints(end), net.ints(2)) for each in (x, back)]
     return net.model([1, n, WIDTH], net.add("Add", *cut))
 
+def middle(n, parts):
+    """As the first U-Net: convolutions without padding, and the middle of what skips a level."""
+    net = Net()
+    x = net.add("Transpose", "x", perm=[0, 2, 1])
+    kernel, wide = (net.constant(np.full((WIDTH, 1, size), 0.3, np.float32)) for size in (3, parts))
+    skipped = net.add("Conv", x, kernel, group=WIDTH)
+    down = net.add("MaxPool", skipped, kernel_shape=[parts], strides=[parts])
+    up = net.add("ConvTranspose", net.add("Conv", down, kernel, group=WIDTH), wide, strides=[parts], group=WIDTH)
+    length = ((n - 2) // parts - 2) * parts
+    begin = (n - 2 - length) // 2
+    cut = net.add("Slice", skipped, net.ints(begin), net.ints(begin + length), net.ints(2))
+    return net.model([1, n, WIDTH], net.add("Concat", up, cut, axis=1))
+
+
 def seen_of(thaw, save, tmp_path, build, parts, lengths):
     """What the lifted model comes to at each unseen length; nothing where it is refused."""
     paths = [save(build(n, parts), f"trace_{n}") for n in lengths]
@@ -66,14 +80,15 @@ TRIPLES = [(19, 37, 53), (50, 53, 71), (48, 63, 85), (40, 44, 60), (17, 26, 51)]
 
 @pytest.mark.parametrize("lengths", TRIPLES, ids=str)
 @pytest.mark.parametrize("parts", (2, 3, 4))
-@pytest.mark.parametrize("build", (chunks, halves, cut_to_the_shorter))
+@pytest.mark.parametrize("build", (chunks, halves, cut_to_the_shorter, middle))
 def test_no_length_is_wrong(thaw, save, tmp_path, build, parts, lengths):
     seen = seen_of(thaw, save, tmp_path, build, parts, lengths)
     assert set(seen.values()) <= {"right", "guard"}, seen
 
 # Lengths of each remainder.
 @pytest.mark.parametrize(("build", "parts", "lengths"), [(chunks, 2, (31, 50, 77)), (halves, 2, (31, 50, 77)),
-                                                         (cut_to_the_shorter, 3, (31, 50, 75))])
+                                                         (cut_to_the_shorter, 3, (31, 50, 75)), (middle, 3, (31, 50, 75)),
+                                                         (chunks, 4, (31, 50, 77, 96)), (middle, 4, (32, 51, 73))])
 def test_what_the_traces_tell_is_right(thaw, save, tmp_path, build, parts, lengths):
     seen = seen_of(thaw, save, tmp_path, build, parts, lengths)
     assert set(seen.values()) == {"right"}, seen

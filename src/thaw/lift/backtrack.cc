@@ -13,11 +13,12 @@ namespace {
 
 // Whether nothing but sizes that the nodes do not agree on is left to explain.
 bool is_contradicted(const Attempt& attempt) {
-  return attempt.broken_at || (attempt.is_whole() && attempt.contradictions.broken > 0);
+  return attempt.is_unsolved || attempt.broken_at || (attempt.is_whole() && attempt.contradictions.broken > 0);
 }
 
 bool is_better(const Attempt& attempt, const Attempt& than) {
   if (!attempt.is_whole() && !is_contradicted(attempt)) return false;
+  if (attempt.is_unsolved != than.is_unsolved) return than.is_unsolved;
   if (attempt.contradictions.num_sound_nodes != than.contradictions.num_sound_nodes)
     return attempt.contradictions.num_sound_nodes > than.contradictions.num_sound_nodes;
   return !attempt.broken_at && than.broken_at;
@@ -75,9 +76,8 @@ void note_choices(Attempt& best) {
   best.report.inferred.push_back({"shape inference", fmt::format("passes at {} unseen sizes", c.sizes)});
   for (const auto& [wanted, choice] : best.choices)
     if (!choice.taken.empty())
-      best.report.inferred.push_back(
-          {fmt::format("{}", fmt::join(wanted, ", ")),
-           fmt::format("taken for {}: simpler solutions contradict other nodes", choice.taken)});
+      best.report.inferred.push_back({fmt::format("{}", fmt::join(wanted, ", ")),
+                                      fmt::format("taken for {}, as other nodes need it", choice.taken)});
 }
 
 }  // namespace thaw::lifting

@@ -39,6 +39,7 @@ struct Attempt {
   std::set<int64_t> cuts = {};  // by which numbers sizes are cut, of which the traces tell
   Contradictions contradictions = {};
   std::optional<std::vector<int64_t>> broken_at = {};  // sizes at which the proof finds a contradiction that they miss
+  bool is_unsolved = false;                            // whether integers are left to what the nodes need of them
   std::shared_ptr<const Conditions> conditions = {};   // of the integers, where some contradict or are open
   Contradictions beyond = {};                          // of two traces: at sizes beyond theirs, which may have an end
   Contradictions of_any_step = {};                     // at sizes that share no divisor with the traces'

@@ -153,7 +153,18 @@ void add_table(Lifting& l, const Difference& difference, TableFit fit, std::vect
   l.tables.back().is_given_back = !l.context->around.given_back.empty();
 }
 
+// Notes of what was left unsolved since there were so many. Whether any was.
+bool note_unsolved(Lifting& l, const Difference& difference, size_t before) {
+  const bool is_any = l.solver->unsolved().size() > before;
+  if (is_any)
+    l.unsolved.push_back({place_of(difference),
+                          "no size of the inputs gives some of its integers, and its nodes do not tell them",
+                          evidence(difference.tensors)});
+  return is_any;
+}
+
 void fit_each(Lifting& l, const SizesAround& sizes) {
+  l.solver->leave_unsolved(l.options.keep_static.empty());
   std::vector<size_t> waves;  // tables of frequencies that another may tell better
   for (const Difference& difference : l.alignment.differences) {
     if (l.options.keep_static.contains(difference.value->name())) continue;
@@ -166,15 +177,18 @@ void fit_each(Lifting& l, const SizesAround& sizes) {
     }
     sizes.tell(difference, *l.context);
     l.context->frequencies.badly = false;
+    const size_t unsolved = l.solver->unsolved().size();
     if (auto fit = fit_table(difference.tensors, *l.context, reason)) {
       if (l.context->frequencies.badly) waves.push_back(l.tables.size());
       l.report.lifted.push_back({place_of(difference), fit->description, evidence(difference.tensors)});
-      l.holdout->compare(difference.tensors, *fit, l.context->around, l.context->pads);
+      if (!note_unsolved(l, difference, unsolved))
+        l.holdout->compare(difference.tensors, *fit, l.context->around, l.context->pads);
       add_table(l, difference, std::move(*fit), std::move(padded));
     } else {
       l.report.unexplained.push_back({place_of(difference), reason, evidence(difference.tensors)});
     }
   }
+  l.solver->leave_unsolved(false);
   l.context->frequencies.is_last = true;
   for (const size_t place : waves) {
     FittedTable& table = l.tables[place];
@@ -345,7 +359,7 @@ void fit_tables(Lifting& l) {
   fit_each(l, sizes);
   // What is written down of facts that were not known in time says nothing.
   for (const Trace& trace : l.traces) trace.model->budget->require(trace.name);
-  if (l.report.unexplained.empty()) learn_sizes(l, sizes);
+  if (l.report.unexplained.empty() && l.unsolved.empty()) learn_sizes(l, sizes);
   note_steady(l);
 }
 

@@ -134,6 +134,8 @@ std::shared_ptr<const Conditions> conditions_at(const Lifting& l, const ir::Mode
   std::unordered_set<const dim::Expr*> written;
   for (const auto& [name, size] : l.written) written.insert(size.expr());
   std::vector<Unknown> unknowns;
+  for (const auto& [wanted, symbol] : l.solver->unsolved())
+    unknowns.push_back({.wanted = wanted, .places = {{{}, symbol}}, .rule = Rule::kMadeUp, .is_solved = false});
   for (const auto& [wanted, all] : l.solver->taken()) {
     Unknown unknown{.wanted = wanted, .places = {}};
     for (const Taken& taken : all) {
@@ -244,6 +246,12 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   made.edit = std::make_unique<ir::Transaction>(model);
   drop_stated_domain(model);
   for (const Step step : kWrite) step(lifting);
+  if (!lifting.unsolved.empty()) {
+    made.conditions = conditions_at(lifting, model, traced, {});
+    made.report.unexplained = std::move(lifting.unsolved);
+    made.is_unsolved = true;
+    return made;
+  }
   made.emitted = texts_of_sizes(lifting.sizes->emitted());
   // What is kept static contradicts other sizes, as it is asked to.
   if (options.keep_static.empty()) {

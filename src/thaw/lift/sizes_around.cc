@@ -69,6 +69,8 @@ void SizesAround::tell(const Difference& difference, TableContext& context) cons
   if (context.around.cuts) {
     context.around.given_back = cut_back(difference);
     if (context.around.given_back.empty()) context.around.given_back = rolled_by(difference, context.around.axes);
+    if (context.around.given_back.empty())
+      context.around.given_back = cut_from_middle(difference, place->second, context.around.axes);
   }
   if (resizes(*difference.node) && ops::role_of(*difference.node, difference.input) == ops::Role::kShape) {
     context.around.pieces = pieces_after(place->second);
@@ -180,6 +182,31 @@ ops::Shape SizesAround::rolled_by(const Difference& difference, std::span<const 
   };
   const bool is_rolled = std::ranges::any_of(difference.node->input(0)->uses(), is_other_part);
   return is_rolled ? ops::Shape{axes[axis].symbol - dim::Dim(*behind.begin())} : ops::Shape();
+}
+
+ops::Shape SizesAround::cut_from_middle(const Difference& difference, size_t place,
+                                        std::span<const Variable> axes) const {
+  const auto slice = written_slice(*difference.node);
+  const BesideCut beside = slice && slice->begin > 0 ? beside_cut(*difference.node) : BesideCut();
+  const size_t axis = slice ? slice->axis_of(axes.size()) : axes.size();
+  if (!beside.node || !positions_.contains(beside.node) || axis >= axes.size() || !axes[axis].symbol.is_symbolic())
+    return {};
+  const auto shape = lifting_.tensor_shapes.find(beside.node->input(beside.other));
+  const auto kept = axes_of(positions_.at(beside.node), Side::kOperand, beside.other);
+  if (shape == lifting_.tensor_shapes.end() || !kept || kept->size() != axes.size()) return {};
+  bool is_down = true, is_up = true;  // how half of what is cut away is rounded
+  for (size_t k = 0; k < lifting_.traces.size(); ++k) {
+    const auto here = written_slice(*lifting_.alignment.nodes[k][place]);
+    const int64_t length = (*kept)[axis][k], away = axes[axis].at[k] - length;
+    if (!here || difference.tensors[k]->num_elements() != 1 || here->length() != length || away < 0) return {};
+    is_down &= here->begin == away / 2;
+    is_up &= here->begin == away - away / 2;
+  }
+  const dim::Dim length = shape->second[axis], away = axes[axis].symbol - length;
+  const dim::Dim down = dim::floor_div(away, 2), up = dim::ceil_div(away, 2);
+  if (is_down == is_up && !(is_down && dim::same(down, up))) return {};
+  const dim::Dim begin = is_down ? down : up;
+  return {difference.tensors.front()->to_int64().front() == slice->begin ? begin : begin + length};
 }
 
 ops::Shape SizesAround::resized_back(size_t place) const {

@@ -57,6 +57,9 @@ class SizesAround {
   // of them.
   // axes: of the data. Empty where it is no place of a roll, or not as far in each.
   ops::Shape rolled_by(const Difference& difference, std::span<const Variable> axes) const;
+  // What a Slice keeps of the middle of an axis, as long as what its result is added to or joined with: where it begins, or ends. Empty
+  // where no trace tells how half of what is cut away is rounded.
+  ops::Shape cut_from_middle(const Difference& difference, size_t place, std::span<const Variable> axes) const;
   // What a Resize gives back: the sizes that one before it was given, whose result was as large as this one's data.
   ops::Shape resized_back(size_t place) const;
   // By axis of the node's result, how long the pieces are that a Reshape behind it cuts it into; 0 where none does, or they differ.

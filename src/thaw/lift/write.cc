@@ -77,6 +77,10 @@ void declare_inputs(Lifting& l) {
   l.nodes->ask_as_of(kFormOpset);
   l.sizes.emplace(*l.nodes, model, shapes);
   read_values(l, *l.sizes);
+  // What is left unsolved is as in the first trace.
+  TableEmitter emitter(*l.sizes);
+  for (const auto& [wanted, symbol] : l.solver->unsolved())
+    l.sizes->read_from(symbol, emitter.list({wanted.front()}), 0);
 }
 
 void write_tables(Lifting& l) {

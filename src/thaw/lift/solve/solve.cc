@@ -203,6 +203,13 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
   return taken.dim;
 }
 
+Dim Solver::left_unsolved(std::span<const int64_t> wanted) const {
+  if (!leaves_unsolved_ || sure_ || !ranks(wanted) || !are_sizes(wanted)) return {};
+  const auto [known, is_new] = unsolved_.try_emplace({wanted.begin(), wanted.end()});
+  if (is_new) known->second = dim::scope_of(variables_.front().symbol)->fresh("unsolved", dim::SymbolKind::kInputValue);
+  return known->second;
+}
+
 bool Solver::is_known(Dim size, const Around& around) const {
   return std::ranges::all_of(dim::symbols_of(size), [&](int symbol) {
     const auto is_it = [&](const Variable& v) {

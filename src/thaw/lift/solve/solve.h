@@ -148,6 +148,11 @@ class Solver {
   // By which numbers sizes are cut, of which the traces tell; given back to another solver, they are as windows: sides are cut alike.
   const std::set<int64_t>& told_cuts() const { return told_cuts_; }
   void know_cuts(const std::set<int64_t>& cuts) { cuts_.assign(cuts.begin(), cuts.end()); }
+  // While set, what nothing gives is left to what the nodes need of it (unknowns/): it stands as a symbol.
+  void leave_unsolved(bool leave) { leaves_unsolved_ = leave; }
+  // That symbol; unknown where it may not be left.
+  dim::Dim left_unsolved(std::span<const int64_t> wanted) const;
+  const std::map<std::vector<int64_t>, dim::Dim>& unsolved() const { return unsolved_; }
   // What was solved, with choices given: by the wanted values, how.
   const std::map<std::vector<int64_t>, Rule>& solved() const { return solved_; }
   // What was taken for integers, by the wanted values, at one place or another; of those that nothing holds where they stand.
@@ -208,7 +213,8 @@ class Solver {
   const Choices* choices_;
   const TensorSizes* tensors_;
   std::map<int64_t, dim::Dim> decided_;
-  bool sure_ = false;
+  bool sure_ = false, leaves_unsolved_ = false;
+  mutable std::map<std::vector<int64_t>, dim::Dim> unsolved_;
   std::set<std::vector<int64_t>> distances_;
   std::vector<std::vector<int64_t>> unseen_;
   mutable std::map<std::vector<int64_t>, Rule> solved_;

@@ -173,6 +173,7 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
   keep_axes(sizes, context.around.axes, context.around.made);
   keep_elements(sizes, context.around.elements);
   for (size_t i = 0; i < elements.size(); ++i) {
+    if (context.holds_sizes && sizes[i].is_unknown()) sizes[i] = context.solver.left_unsolved(elements[i]);
     if (sizes[i].is_known()) continue;
     reason = fmt::format("no size of the inputs gives its element {}: {}", i, fmt::join(elements[i], ", "));
     return std::nullopt;

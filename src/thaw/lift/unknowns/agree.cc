@@ -92,6 +92,8 @@ class Search {
   // Where a side has no value, nothing is said.
   bool holds_at(size_t condition, size_t k) const {
     const Condition& c = conditions_.needed[condition];
+    const auto is_unsolved = [&](size_t i) { return !conditions_.unknowns[i].is_solved && !taken_[i]; };
+    if (std::ranges::any_of(c.unknowns, is_unsolved)) return false;
     dim::Assignment at = conditions_.unseen[k];
     for (const size_t i : c.unknowns)
       for (size_t p = 0; p < values_[i].size(); ++p)
@@ -125,7 +127,9 @@ class Search {
     if (const auto size = solved(conditions_.needed[condition], unknown)) out.push_back(*size);
     std::ranges::copy(conditions_.unknowns[unknown].others, std::back_inserter(out));
     const std::vector<int64_t>& wanted = conditions_.unknowns[unknown].wanted;
-    std::erase_if(out, [&](Dim size) { return values_at(size, conditions_.traces) != wanted; });
+    std::erase_if(out, [&](Dim size) {
+      return values_at(size, conditions_.traces) != wanted || values_at(size, conditions_.unseen).empty();
+    });
     return out;
   }
 

@@ -43,7 +43,7 @@ Conditions conditions_of(const ir::Model& lifted, const WrittenSizes& written, s
     for (const dim::Assignment& at : out.traces)
       if (const auto value = dim::evaluate(size, at)) wanted.push_back(*value);
     if (wanted.size() == out.traces.size())
-      out.unknowns.push_back({std::move(wanted), {{{}, size}}, {}, Rule::kConstant, true});
+      out.unknowns.push_back({.wanted = std::move(wanted), .places = {{{}, size}}, .follows = true});
   }
   for (size_t i = 0; i < out.unknowns.size(); ++i)
     for (Unknown::Place& place : out.unknowns[i].places) {

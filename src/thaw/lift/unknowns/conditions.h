@@ -29,6 +29,7 @@ struct Unknown {
   std::vector<Place> places;          // each of another size
   std::vector<dim::Dim> others = {};  // what else gives the wanted values, the plainest first
   Rule rule = Rule::kConstant;        // of the least plain place
+  bool is_solved = true;              // else `taken` is a symbol without a value
   bool follows = false;               // from how others were solved: it is no choice of its own
 };
 
