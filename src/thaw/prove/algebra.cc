@@ -132,17 +132,20 @@ std::optional<TermId> Algebra::elementwise(std::vector<TermId> operands, const W
       std::vector<TermId> before;
       for (const TermId id : operands)
         if (const auto made = reshaped_as(id, *whole, from)) before.push_back(*made);
-      if (before.size() < operands.size()) break;
-      operands = std::move(before);
-      undone.push_back({{}, from, *whole});
-      whole = from;
-      continue;
+      if (before.size() == operands.size()) {
+        operands = std::move(before);
+        undone.push_back({{}, from, *whole});
+        whole = from;
+        continue;
+      }
     }
     const auto moved = lead ? operands.begin() + static_cast<ptrdiff_t>(*lead)
                             : std::ranges::find_if(operands, [&](TermId id) { return terms[id].is("Transpose"); });
-    if (moved == operands.end() || !terms[*moved].is("Transpose")) break;
-    const std::vector<int64_t> order = terms[*moved].ints;
-    if (order.size() != whole->size()) break;
+    if (moved == operands.end()) break;
+    const std::vector<int64_t> order = terms[*moved].is("Transpose")
+                                           ? terms[*moved].ints
+                                           : views.order_behind(*moved).value_or(std::vector<int64_t>());
+    if (order.empty() || order.size() != whole->size()) break;
     const std::vector<int64_t> inverse = inverse_of(order);
     Shape from;
     for (const int64_t axis : inverse) from.push_back((*whole)[static_cast<size_t>(axis)]);
@@ -266,6 +269,9 @@ TermId Algebra::extremum(std::string_view op, std::span<const TermId> operands) 
     for (double& value : numbers->values) value = op == "Max" ? std::max(value, *number) : std::min(value, *number);
     return constants.computed(type, std::move(*numbers));
   }
+  if (const auto limited =
+          op == "Max" && flat.size() == 1 && number && is_real(type) ? limited_length(flat[0], *number) : std::nullopt)
+    return *limited;
   if (number) flat.push_back(arithmetic.number(*number, type));
   if (flat.size() == 1) return flat[0];
   std::optional<Shape> shape = Shape{};
@@ -493,7 +499,13 @@ Scaled Algebra::without_factor(TermId x) {
     outer.push_back(bare);
     bare = terms[bare].arguments[0];
   }
-  const Scaled parts = constants.is_constant(bare) ? arithmetic.weight(bare) : arithmetic.factored(bare);
+  Scaled parts = constants.is_constant(bare) ? arithmetic.weight(bare) : arithmetic.factored(bare);
+  if (arithmetic.scales_weights() && !constants.is_constant(bare)) {
+    size_t left = 64;  // terms that are written anew
+    const Scaled inner = without_scale(parts.term, left);
+    parts = {parts.factor * inner.factor, inner.term};
+    if (!std::isfinite(parts.factor) || parts.factor == 0) return {1, x};
+  }
   const auto &inner = terms[parts.term].shape, &whole = terms[bare].shape;
   if (parts.factor == 1 || !is_known(inner) || !is_known(whole) || !is_same(*inner, *whole)) return {1, x};
   TermId made = parts.term;

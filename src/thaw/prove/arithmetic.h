@@ -53,6 +53,8 @@ class Arithmetic {
   }
   TermId power(TermId x, double exponent) { return product({{x, exponent}}, terms_[x].dtype); }
 
+  bool scales_weights() const { return weights_ == Weights::kScaled; }
+
   // The number in front of a term, and what is left.
   Scaled split(TermId x) const;
   // The same of a sum of several: the number in front of the first that is no constant.

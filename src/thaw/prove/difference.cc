@@ -55,10 +55,11 @@ std::optional<std::pair<TermId, TermId>> inner_difference(const Terms& terms, Te
   if (a.kind != b.kind || a.dtype != b.dtype || a.arguments.empty()) return std::nullopt;
   if (is_commutative(a)) {
     const auto x = left_over(a, b), y = left_over(b, a);
-    if (x.empty() || x.size() != y.size()) return std::nullopt;
+    if (x.empty() || y.empty()) return std::nullopt;
     // What is made first, and what does the same there, where anything does.
     const TermId first = *std::ranges::min_element(x);
     const auto like = std::ranges::find_if(y, [&](TermId id) { return does_alike(terms[id], terms[first]); });
+    if (like == y.end() && x.size() != y.size()) return std::nullopt;
     const TermId other = like != y.end() ? *like : *std::ranges::min_element(y);
     if (first == other) return std::nullopt;
     return std::pair(first, other);

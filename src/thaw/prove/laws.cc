@@ -368,10 +368,12 @@ class Laws {
     std::ranges::sort(axes);
     axes.erase(std::ranges::unique(axes).begin(), axes.end());
     TermId made = x;
-    if (op == "ReduceMean" || op == "ReduceL2" || op == "ReduceSumSquare") {
+    if (op == "ReduceMean" || op == "ReduceL1" || op == "ReduceL2" || op == "ReduceSumSquare") {
       if (!is_real(terms_[x].dtype)) return {};
       if (op == "ReduceMean") {
         made = algebra_.mean(x, axes);
+      } else if (op == "ReduceL1") {
+        made = algebra_.reduce("ReduceSum", algebra_.of_each("Abs", x), axes);
       } else {
         made = algebra_.reduce("ReduceSum", algebra_.power(x, 2), axes);
         if (op == "ReduceL2") made = algebra_.power(made, 0.5);
@@ -410,6 +412,7 @@ class Laws {
     return {algebra_.matmul(a, b)};
   }
 
+  Results lp_normalization() { return results_of(proving::lp_normalization(algebra_, read_)); }
   Results einsum() { return results_of(proving::einsum(algebra_, read_)); }
   Results gemm() { return read_.opset < 7 ? Results() : results_of(proving::gemm(algebra_, read_)); }
   Results convolution() { return results_of(proving::convolution(algebra_, read_)); }
@@ -609,12 +612,14 @@ const std::unordered_map<std::string_view, Law>& table() {
       {"ReduceMax", [](Laws& n) { return n.reduce("ReduceMax"); }},
       {"ReduceMin", [](Laws& n) { return n.reduce("ReduceMin"); }},
       {"ReduceProd", [](Laws& n) { return n.reduce("ReduceProd"); }},
+      {"ReduceL1", [](Laws& n) { return n.reduce("ReduceL1"); }},
       {"ReduceL2", [](Laws& n) { return n.reduce("ReduceL2"); }},
       {"ReduceSumSquare", [](Laws& n) { return n.reduce("ReduceSumSquare"); }},
       {"GlobalAveragePool", [](Laws& n) { return n.global_average(); }},
       {"Softmax", [](Laws& n) { return n.softmax(); }},
       {"LogSoftmax", [](Laws& n) { return n.softmax(); }},
       {"MatMul", [](Laws& n) { return n.matmul(); }},
+      {"LpNormalization", [](Laws& n) { return n.lp_normalization(); }},
       {"Einsum", [](Laws& n) { return n.einsum(); }},
       {"Gemm", [](Laws& n) { return n.gemm(); }},
       {"Conv", [](Laws& n) { return n.convolution(); }},

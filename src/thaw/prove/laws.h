@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "thaw/prove/arithmetic.h"
@@ -50,6 +51,10 @@ struct Algebra {
   // "ReduceSum", "ReduceMax", …: axes stay, with size 1.
   TermId reduce(std::string_view op, TermId x, std::span<const int64_t> axes);
   TermId mean(TermId x, std::span<const int64_t> axes);
+  // The larger of a length and a small number above 0, in lengths.cc; nullopt where the two are no such.
+  std::optional<TermId> limited_length(TermId length, double limit);
+  // A sum of squares or of absolute values, but for less than the limit. nullopt: what is 0 alone.
+  TermId limited_sum(TermId sum, std::optional<double> limit);
   // As Views::slice, before what is added and multiplied, and before functions of constants.
   TermId slice(TermId x, std::span<const Cut> cuts);
   // Along an axis of a known shape; positions that follow each other are a cut. nullopt where the shape of the indices is unknown.
@@ -86,6 +91,9 @@ struct Algebra {
   std::optional<TermId> without_largest(TermId x, int64_t axis);
   Scaled without_factor(TermId x);
   bool is_softmax(TermId x) const;
+  Scaled without_scale(TermId x, size_t& left);
+
+  std::unordered_map<TermId, std::optional<double>> limits_;  // of Limited terms: the first that each had
 };
 
 // Functions of one number whose constants are folded: "Cos".
@@ -138,6 +146,8 @@ std::optional<TermId> transposed_convolution(Algebra& algebra, const NodeToRead&
 std::optional<TermId> gemm(Algebra& algebra, const NodeToRead& read);
 // Of floating-point operands whose letters each appear once in them, in einsum.cc; nullopt of all else.
 std::optional<TermId> einsum(Algebra& algebra, const NodeToRead& read);
+// LpNormalization, in lengths.cc; nullopt where it is not understood.
+std::optional<TermId> lp_normalization(Algebra& algebra, const NodeToRead& read);
 // com.microsoft's MultiHeadAttention, GroupQueryAttention and Attention, and ai.onnx's Attention, in attention.cc; empty where they are not
 // understood.
 std::vector<TermId> multi_head_attention(Algebra& algebra, const NodeToRead& read);

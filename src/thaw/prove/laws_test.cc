@@ -9,127 +9,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
-#include <onnx/defs/parser.h>
 
-#include "thaw/ir/wire/wire.h"
-#include "thaw/prove/aligned.h"
-#include "thaw/prove/read_model.h"
-#include "thaw/prove/terms_testing.h"
-#include "thaw/run/session.h"
+#include "thaw/prove/laws_testing.h"
 
 namespace thaw::proving {
 namespace {
-
-using Sizes = std::map<std::string, int64_t>;
-
-// A model whose outputs are all that its nodes are asked for, written in ONNX's text format.
-class Graph {
- public:
-  explicit Graph(std::string inputs, int opset = 17) : inputs_(std::move(inputs)), opset_(opset) {}
-
-  // A node whose result is an output too; the name of it. `call`: "Relu(x)".
-  std::string add(const std::string& call) {
-    const std::string name = fmt::format("y{}", outputs_.size());
-    nodes_ += fmt::format("{} = {}\n", name, call);
-    outputs_.push_back(name);
-    return name;
-  }
-  // One of several results, which are all outputs.
-  std::vector<std::string> add(const std::string& call, size_t count) {
-    const auto first = static_cast<ptrdiff_t>(outputs_.size());
-    for (size_t i = 0; i < count; ++i) outputs_.push_back(fmt::format("y{}", outputs_.size()));
-    std::vector<std::string> made(outputs_.begin() + first, outputs_.end());
-    nodes_ += fmt::format("{} = {}\n", fmt::join(made, ", "), call);
-    return made;
-  }
-  // An int64 tensor of one axis.
-  std::string ints(const std::vector<int64_t>& values) {
-    const std::string name = fmt::format("c{}", constants_.size());
-    constants_.push_back(fmt::format("int64[{}] {} = {{{}}}", values.size(), name, fmt::join(values, ", ")));
-    return name;
-  }
-  std::string floats(const std::string& dims, const std::vector<double>& values) {
-    const std::string name = fmt::format("c{}", constants_.size());
-    constants_.push_back(fmt::format("float[{}] {} = {{{}}}", dims, name, fmt::join(values, ", ")));
-    return name;
-  }
-
-  std::unique_ptr<ir::Model> model() const {
-    const std::string text =
-        fmt::format(R"(<ir_version: 8, opset_import: ["" : {}, "com.microsoft" : 1]> g ({}) => ({}) <{}> {{ {} }})",
-                    opset_, inputs_, fmt::join(outputs_, ", "), fmt::join(constants_, ", "), nodes_);
-    onnx::ModelProto proto;
-    const auto status = onnx::OnnxParser::Parse(proto, text.c_str());
-    if (!status.IsOK()) throw std::invalid_argument(status.ErrorMessage());
-    auto bytes = std::make_shared<const std::string>(proto.SerializeAsString());
-    return ir::parse(std::as_bytes(std::span(bytes->data(), bytes->size())), bytes);
-  }
-  const std::string& nodes() const { return nodes_; }
-
- private:
-  std::string inputs_, nodes_;
-  int opset_;
-  std::vector<std::string> constants_, outputs_;
-};
-
-// Inputs of the sizes that names have there; those named p… are above 0.
-Arrays drawn(const ir::Model& model, const Sizes& sizes) {
-  std::mt19937 random(7);
-  Arrays feeds;
-  for (const ir::Value* input : model.graph->inputs()) {
-    std::vector<int64_t> dims;
-    for (const ir::DeclaredDim& d : *input->type.shape) dims.push_back(d.value ? *d.value : sizes.at(d.param));
-    Array zeros = Array::zeros(DataType::kFloat, dims);
-    std::vector<double> values(static_cast<size_t>(zeros.num_elements()));
-    std::uniform_real_distribution<double> uniform(input->name().starts_with("p") ? 0.5 : -2, 2);
-    for (double& value : values) value = uniform(random);
-    feeds[input->name()] = Array::from_doubles(DataType::kFloat, std::move(dims), values);
-  }
-  return feeds;
-}
-
-void expect_laws_hold(const Graph& graph, const std::vector<Sizes>& at, Weights weights) {
-  const auto model = graph.model();
-  const Aligned aligned = align(*model, *model);
-  dim::Scope scope;
-  Algebra algebra(scope, weights);
-  const ModelFacts facts(*aligned.models[0], scope);
-  ModelReader reader(algebra, facts, 0);
-  const std::vector<TermId> terms = reader.read();
-  run::SessionOptions plain;
-  plain.optimization = run::Optimization::kNone;
-  run::Session session(*model, plain);
-  for (const Sizes& sizes : at) {
-    const Arrays feeds = drawn(*model, sizes);
-    const Arrays wanted = session.run(feeds);
-    Evaluator evaluate(algebra.terms, feeds);
-    for (size_t i = 0; i < terms.size(); ++i) {
-      const std::string& name = model->graph->outputs()[i]->name();
-      SCOPED_TRACE(name + " of\n" + graph.nodes());
-      Evaluated made;
-      try {
-        made = evaluate(terms[i]);
-      } catch (const std::exception& error) {
-        FAIL() << error.what();
-      }
-      const Array& expected = wanted.at(name);
-      ASSERT_EQ(made.dims, expected.dims);
-      const std::vector<double> values = to_doubles(expected);
-      for (size_t k = 0; k < values.size(); ++k) {
-        if (values[k] == made.values[k] || (std::isnan(values[k]) && std::isnan(made.values[k]))) continue;
-        ASSERT_NEAR(made.values[k], values[k], 1e-4 * (1 + std::fabs(values[k]))) << "element " << k;
-      }
-    }
-  }
-}
-
-// Every output of the model is what its term says, at each of the sizes.
-void expect_laws_hold(const Graph& graph, const std::vector<Sizes>& at) {
-  for (const Weights weights : {Weights::kAsRead, Weights::kScaled}) expect_laws_hold(graph, at, weights);
-}
-
-const std::vector<Sizes> kSizes = {
-    {{"n", 1}, {"m", 1}}, {{"n", 2}, {"m", 3}}, {{"n", 3}, {"m", 1}}, {{"n", 5}, {"m", 2}}};
 
 std::vector<std::vector<int64_t>> permutations(int64_t rank) {
   std::vector<int64_t> order(static_cast<size_t>(rank));
@@ -140,10 +24,6 @@ std::vector<std::vector<int64_t>> permutations(int64_t rank) {
   return all;
 }
 
-std::string transposed(const std::string& x, const std::vector<int64_t>& order) {
-  return fmt::format("Transpose <perm = [{}]> ({})", fmt::join(order, ", "), x);
-}
-
 TEST(Laws, TransposesCompose) {
   for (const char* input : {"float[n,4,m] x", "float[n,1,m] x", "float[1,2,m] x"}) {
     Graph g(input);
@@ -151,7 +31,7 @@ TEST(Laws, TransposesCompose) {
       const std::string inner = g.add(transposed("x", first));
       for (const auto& second : permutations(3)) g.add(transposed(inner, second));
     }
-    expect_laws_hold(g, kSizes);
+    expect_laws_hold(g, kSizesToTry);
   }
 }
 
@@ -171,7 +51,7 @@ TEST(Laws, ReshapesBetweenTransposes) {
   g.add("Flatten <axis = 0> (x)");
   const std::string unsqueezed = g.add(fmt::format("Unsqueeze(x, {})", g.ints({0, -1})));
   g.add(fmt::format("Squeeze({}, {})", unsqueezed, g.ints({0})));
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, SlicesOfSlices) {
@@ -190,7 +70,7 @@ TEST(Laws, SlicesOfSlices) {
         }
   g.add(fmt::format("Slice(x, {}, {})", g.ints({0, 1, 0}), g.ints({1, -1, 99})));
   g.add(fmt::format("Slice(x, {}, {}, {})", g.ints({1, 1}), g.ints({99, 99}), g.ints({0, 2})));
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, PartsPutTogether) {
@@ -218,7 +98,7 @@ TEST(Laws, PartsPutTogether) {
     g.add(fmt::format("Concat <axis = -2> ({})", fmt::join(parts, ", ")));
     g.add(fmt::format("Concat <axis = 1> ({}, {})", parts.back(), parts.front()));
   }
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, CutsBehindViews) {
@@ -246,7 +126,7 @@ TEST(Laws, CutsBehindViews) {
       g.add(fmt::format("Squeeze({}, {})", g.add(fmt::format("Gather <axis = {}> ({}, {})", axis, view, g.ints({0}))),
                         g.ints({axis})));
     }
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 const std::vector<std::string> kBinary = {"Add", "Sub", "Mul", "Div", "Max", "Min"};
@@ -267,7 +147,7 @@ TEST(Laws, ElementByElement) {
       g.add(fmt::format("Tanh({})", inner));
     }
   g.add(fmt::format("Add({}, pcolumn)", flat));
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, ElementByElementBehindViews) {
@@ -298,7 +178,7 @@ TEST(Laws, ElementByElementBehindViews) {
   g.add(fmt::format("Add({}, pfour)", g.add(transposed("x", {0, 2, 1}))));
   g.add(fmt::format("Mul(pfour, {})", g.add(transposed("x", {2, 0, 1}))));
   g.add(fmt::format("Mul(pouter, {})", g.add(transposed("x", {0, 2, 1}))));
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, CutsOfWhatIsRepeated) {
@@ -318,7 +198,7 @@ TEST(Laws, CutsOfWhatIsRepeated) {
                       g.ints({2, 1})));
   g.add(fmt::format("Concat<axis = 1>({0}, {0})",
                     g.add(fmt::format("Slice({}, {}, {}, {})", tiled, g.ints({4}), g.ints({8}), g.ints({1})))));
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, Einsum) {
@@ -339,7 +219,7 @@ TEST(Laws, Einsum) {
   add("...d,...d->...", "x, z");
   add("...cd,...qd->...qc", "x, z");
   add("a...,a...->...a", "x, z");
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, SumsAndProductsOfNumbers) {
@@ -373,7 +253,7 @@ TEST(Laws, SumsAndProductsOfNumbers) {
     g.add(fmt::format("Neg({})", one));
     g.add(fmt::format("Sum({}, x, {})", one, four));
   }
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, Powers) {
@@ -394,7 +274,7 @@ TEST(Laws, Powers) {
     g.add(fmt::format("Pow({}, {})", one, g.ints({2})));
     g.add(fmt::format("Reciprocal({})", g.add(fmt::format("Sqrt({})", one))));
   }
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 // A square root undoes no square, and a power of a product is one of products only for whole numbers: signs count.
@@ -410,7 +290,7 @@ TEST(Laws, PowersOfNegativeNumbers) {
     g.add(fmt::format("Pow({}, {})", root, g.floats("1", {3})));
     g.add(fmt::format("Mul({}, {})", root, less));
   }
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, Reductions) {
@@ -434,8 +314,8 @@ TEST(Laws, Reductions) {
       g.add(fmt::format("ReduceMean <keepdims = {}> (p)", keeps));
       newer.add(fmt::format("ReduceMax <keepdims = {}> (p)", keeps));
     }
-    expect_laws_hold(g, kSizes);
-    expect_laws_hold(newer, kSizes);
+    expect_laws_hold(g, kSizesToTry);
+    expect_laws_hold(newer, kSizesToTry);
   }
 }
 
@@ -470,7 +350,7 @@ TEST(Laws, ProductsOfMatrices) {
   g.add("MatMul(x, more)");
   g.add("MatMul(other, x)");
   g.add(fmt::format("MatMul({}, x)", g.add(transposed("x", {0, 2, 1}))));
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, Gemm) {
@@ -485,7 +365,7 @@ TEST(Laws, Gemm) {
       }
   g.add("Gemm <alpha = 3.0> (a, b)");
   g.add("Gemm <transB = 1> (a, bt)");
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 std::vector<double> ramp(size_t count) {
@@ -541,7 +421,7 @@ TEST(Laws, ScalesOfProducts) {
     g.add(fmt::format("Div({}, {})", one, columns));
     g.add(fmt::format("Mul({}, {})", g.add(fmt::format("Unsqueeze({}, {})", one, g.ints({2}))), rows));
   }
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, NormsAndActivations) {
@@ -587,8 +467,8 @@ TEST(Laws, NormsAndActivations) {
   Graph newer("float[n,m,6] x, float[6] scale", 20);
   newer.add("Gelu(x)");
   newer.add("Gelu <approximate = \"tanh\"> (x)");
-  expect_laws_hold(g, kSizes);
-  expect_laws_hold(newer, kSizes);
+  expect_laws_hold(g, kSizesToTry);
+  expect_laws_hold(newer, kSizesToTry);
 }
 
 TEST(Laws, FusedActivations) {
@@ -724,7 +604,7 @@ TEST(Laws, ConcatsOfTransposesAndOfAxesOfSize1) {
     g.add(fmt::format("Slice({}, {}, {}, {})", both, g.ints({3}), g.ints({9}), g.ints({axis})));
     g.add(fmt::format("Concat <axis = {0}> ({1}, {1})", axis - 4, both));
   }
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, TransposesOfWhatIsRepeatedOrMerged) {
@@ -788,7 +668,7 @@ TEST(Laws, FunctionsOfConstants) {
     g.add(fmt::format("Add(x, {})", made));
   }
   for (const char* op : {"Exp", "Log"}) g.add(fmt::format("{}({})", op, some));
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, IntegersAndTruthValues) {
@@ -835,7 +715,7 @@ TEST(Laws, IntegersAndTruthValues) {
       for (const char* op : {"And", "Or"}) g.add(fmt::format("{}({}, {})", op, known, one));
   }
   g.add(fmt::format("Not({})", yes));
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 // Rows that a mask leaves nothing of are NaN, and 0 once that is looked for: in the weights, or in what they weigh.
@@ -916,7 +796,7 @@ TEST(Laws, PositionsThatFollowEachOther) {
     g.add(fmt::format("Gather(rows, {})", at));
     g.add(fmt::format("Gather <axis = 2> (x, {})", at));
   }
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 // What is done in one layout and given in another: merged, split, transposed, with operands that broadcast in each.
@@ -960,7 +840,7 @@ TEST(Laws, ElementByElementInOtherLayouts) {
     g.add(fmt::format("Mul({}, {})", of, g.floats("1", {0.5})));
     g.add(fmt::format("Exp({})", of));
   }
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, CutsOfSumsBehindViews) {
@@ -993,7 +873,7 @@ TEST(Laws, ConcatsOfWhatIsMovedInSeveralWays) {
     g.add(fmt::format("Relu({})", all));
   }
   g.add(fmt::format("Concat <axis = 1> ({}, {})", a, a));
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, WeightsThatStandOnTheRight) {
@@ -1004,7 +884,7 @@ TEST(Laws, WeightsThatStandOnTheRight) {
   g.add(fmt::format("MatMul({}, {})", g.add(transposed("y", {0, 2, 1})), turned));
   g.add(fmt::format("MatMul({}, {})", g.add(transposed("v", {0, 2, 1})), weights));
   g.add(fmt::format("MatMul({}, {})", turned, weights));
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, ResizedToWhatIsThere) {
@@ -1016,7 +896,7 @@ TEST(Laws, ResizedToWhatIsThere) {
       g.add(fmt::format("Resize {} (x, , , {})", attributes, shape));
       g.add(fmt::format("Resize {} (x, , {})", attributes, ones));
     }
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, TransposedConvolutions) {
@@ -1063,7 +943,7 @@ TEST(Laws, PolynomialsOfOneTerm) {
       g.add(fmt::format("Mul({}, {})", root, g.add(fmt::format("Mul({}, {})", by, inner))));
     g.add(fmt::format("Div(x, {})", inner));
   }
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, RotaryEmbedding) {
@@ -1108,7 +988,7 @@ TEST(Laws, WhatChangesNothing) {
   const std::string truth = g.add("Less(x, column)");
   for (const int type : {1, 3, 7, 10, 11, 13})
     g.add(fmt::format("Cast <to = 9> ({})", g.add(fmt::format("Cast <to = {}> ({})", type, truth))));
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 TEST(Laws, SizesThatAreComputed) {
@@ -1125,7 +1005,7 @@ TEST(Laws, SizesThatAreComputed) {
   for (const std::vector<int64_t>& numbers : {std::vector<int64_t>{0, 3, 0, -5}, {0, 0}, {1}})
     g.add(fmt::format("NonZero({})", g.ints(numbers)));
   g.add(fmt::format("NonZero({})", g.add(fmt::format("Reshape({}, {})", g.ints({0, 3, 0, 5, 6, 0}), g.ints({2, 3})))));
-  expect_laws_hold(g, kSizes);
+  expect_laws_hold(g, kSizesToTry);
 }
 
 }  // namespace

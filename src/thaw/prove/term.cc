@@ -70,6 +70,8 @@ std::vector<std::string> texts_of(uint8_t assumed) {
   std::vector<std::string> texts;
   if (assumed & kIntegersFit) texts.emplace_back("integers fit their types");
   if (assumed & kMasksHide) texts.emplace_back("scores under a mask of -1e20 or less count nothing");
+  if (assumed & kLengthsCount)
+    texts.emplace_back("vectors that are divided by their length are 0, or longer than 1e-6");
   return texts;
 }
 

@@ -35,8 +35,9 @@ struct Computed {
 
 // What is taken for granted where a law needs it: bits.
 enum Assumption : uint8_t {
-  kIntegersFit = 1,  // sums, differences and multiples of integers fit their types
-  kMasksHide = 2,    // a score that a large negative number is added to, or stands in the place of, counts nothing
+  kIntegersFit = 1,   // sums, differences and multiples of integers fit their types
+  kMasksHide = 2,     // a score that a large negative number is added to, or stands in the place of, counts nothing
+  kLengthsCount = 4,  // a vector is 0, or longer than a small limit that another is divided by at least
 };
 // Each as a sentence's end: "integers fit their types".
 std::vector<std::string> texts_of(uint8_t assumed);

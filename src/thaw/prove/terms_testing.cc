@@ -379,6 +379,7 @@ Evaluated Evaluator::evaluate_operator(const Term& term) {
       return at(x, index);
     });
   }
+  if (term.is("Limited")) return made_of(x.dims, [&](const Index& index) { return std::max(at(x, index), 1e-30); });
   if (term.is("Hide")) {
     const double number = term.settings == "infinite" ? -std::numeric_limits<double>::infinity() : -1e30;
     return made_of(broadcast_dims(operands), [&](const Index& index) {

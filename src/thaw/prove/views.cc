@@ -434,33 +434,6 @@ std::optional<int64_t> Views::axis_before(TermId view, int64_t axis) const {
   return before && before->length.is_constant(1) ? std::optional(before->axis) : std::nullopt;
 }
 
-std::optional<std::pair<Shape, int64_t>> Views::around(TermId view, int64_t axis) const {
-  const Term &term = terms_[view], &of = terms_[term.arguments[0]];
-  if (!is_known(term.shape) || !is_known(of.shape) || is_one((*term.shape)[static_cast<size_t>(axis)]))
-    return std::nullopt;
-  const Shape from = without_ones(*of.shape), to = without_ones(*term.shape);
-  const auto place = static_cast<size_t>(
-      std::count_if(term.shape->begin(), term.shape->begin() + axis, [](Dim d) { return !is_one(d); }));
-  const auto blocks = blocks_between(from, to);
-  if (!blocks) return std::nullopt;
-  const auto block = std::ranges::find_if(
-      *blocks, [&](const Block& one) { return place >= one.to.first && place < one.to.first + one.to.count; });
-  if (block->from.count != 1) return std::nullopt;
-  Shape shape(from.begin(), from.begin() + static_cast<ptrdiff_t>(block->from.first));
-  Dim first = 1, last = 1;  // what is split off on both sides
-  for (size_t k = block->to.first; k < block->to.first + block->to.count; ++k) {
-    if (k < place) first = first * to[k];
-    if (k > place) last = last * to[k];
-  }
-  if (!first.is_known() || !last.is_known()) return std::nullopt;
-  if (!is_one(first)) shape.push_back(first);
-  const auto at = static_cast<int64_t>(shape.size());
-  shape.push_back(to[place]);
-  if (!is_one(last)) shape.push_back(last);
-  shape.insert(shape.end(), from.begin() + static_cast<ptrdiff_t>(block->from.first) + 1, from.end());
-  return std::pair(std::move(shape), at);
-}
-
 // Cuts go inwards: what is left of a view is cut before it.
 std::optional<TermId> Views::slice_inside(TermId x, std::span<const Cut> cuts) {
   const Term of = terms_[x];
@@ -631,6 +604,14 @@ TermId Views::concat(std::span<const TermId> parts, int64_t axis) {
     if ((*term.shape)[at].is_constant(0)) continue;
     if (term.is("Concat") && term.ints[0] == axis && flat.size() + term.arguments.size() <= kMostParts) {
       flat.insert(flat.end(), term.arguments.begin(), term.arguments.end());
+    } else if (const auto pieces = term.is("Reshape") ? this->parts(part) : std::nullopt;
+               pieces && pieces->axis == axis && flat.size() + pieces->lengths.size() <= kMostParts) {
+      const std::vector<TermId> inner = terms_[term.arguments[0]].arguments;
+      Shape shape = *term.shape;
+      for (size_t i = 0; i < inner.size(); ++i) {
+        shape[at] = pieces->lengths[i];
+        flat.push_back(reshape(inner[i], shape));
+      }
     } else {
       flat.push_back(part);
     }

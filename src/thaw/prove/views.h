@@ -67,6 +67,9 @@ class Views {
   // The axis of a Reshape's or Transpose's operand that is this one of its result; nullopt where there is none.
   std::optional<int64_t> axis_before(TermId view, int64_t axis) const;
 
+  // Of a Reshape that splits axes of a Transpose: the order in which it moves the pieces. nullopt of all else.
+  std::optional<std::vector<int64_t>> order_behind(TermId view) const;
+
   // Of a Reshape, its operand with no more axes split than this one of its result needs, and where that stands there; nullopt where the
   // axis is made of several.
   std::optional<std::pair<ops::Shape, int64_t>> around(TermId view, int64_t axis) const;
