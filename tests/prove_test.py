@@ -392,6 +392,25 @@ APART |= {
     "vectors over their length along another axis": ([node("LpNormalization", "x", "y", axis=1)], [*LENGTH, node("Max", "l tiny", "m"), node("Div", "x m", "y")]),
     "vectors over their largest": ([node("LpNormalization", "x", "y")], [node("Abs", "x", "a"), node("ReduceMax", "a", "l", axes=[-1], keepdims=1), node("Max", "l tiny", "m"), node("Div", "x m", "y")]),
 }
+STANDARD = [node("BatchNormalization", "rows_of_square ones noughts noughts ones", "s unused1 unused2", epsilon=1e-8, momentum=1.0, training_mode=1), node("Reshape", "s six", "w6"),
+            node("MatMul", "x w6", "y")]
+LENGTHS_OF = [node("Shape", "x", "s"), node("Gather", "s zero", "n"), node("Cast", "n", "c", to=FLOAT)]
+FLAGS = [node("Shape", "x", "s"), node("Expand", "flags s", "e"), node("Cast", "e", "t", to=TensorProto.BOOL), node("Where", "t x half", "y")]
+MERGED = [node("Reshape", "x halves", "h"), node("Slice", "h zero three last", "a"), node("Slice", "h three end last", "b"), node("Sin", "a", "c"), node("Sin", "b", "d")]
+EQUAL |= {
+    "weights that are standardized": (STANDARD, [node("MatMul", "x standard", "y")]),
+    "a size over itself": ([*LENGTHS_OF, node("Div", "c c", "q"), node("Mul", "x q", "y")], [node("Identity", "x", "y")]),
+    "truths of constants": (FLAGS, [node("Where", "truths x half", "y")]),
+    "a Concat of what is merged": ([*MERGED, node("Reshape", "c rows_of3", "e"), node("Reshape", "d rows_of3", "f"), node("Concat", "f e", "g", axis=1), node("Reshape", "g fours6", "y")],
+                                   [*MERGED, node("Concat", "d c", "g", axis=3), node("Reshape", "g fours6", "y")]),
+}
+APART |= {
+    "weights that are standardized otherwise": (STANDARD, [node("MatMul", "x standard1", "y")]),
+    "a size over another": ([*LENGTHS_OF, node("Div", "c two", "q"), node("Mul", "x q", "y")], [node("Identity", "x", "y")]),
+    "other truths of constants": (FLAGS, [node("Where", "truths half x", "y")]),
+    "a Concat of what is merged, along another axis": ([*MERGED, node("Reshape", "c rows_of3", "e"), node("Reshape", "d rows_of3", "f"), node("Concat", "f e", "g", axis=0), node("Reshape", "g fours6", "y")],
+                                                       [*MERGED, node("Concat", "d c", "g", axis=3), node("Reshape", "g fours6", "y")]),
+}
 C += [("gain3", GAIN * np.float32(0.3)), ("bias3", BIAS * np.float32(0.3)), ("rows3", ROWS * np.float32(0.3)), ("third", f(0.3)), ("tiny", f(1e-12)), ("tiniest", f(1e-24)), ("three_f", f(3)),
       ("pieces", i(0, 2, 3, 4)), ("pair", f(0.5, 3).reshape(2, 1, 1)), ("last_pieces", i(0, 4, 2, 3)), ("first", f(0.5, 3).reshape(2, 1)), ("pair1", f(3, 0.5).reshape(2, 1)), ("sevens", i(0, 8, 1, 6)),
       ("fours1", i(0, 4, 1, 6)), ("shape6", i(1, 4, 6))]
@@ -401,6 +420,10 @@ C += [("far", i(2**63 - 1)), ("zero0", np.int64(0)), ("zero4", np.int64(0)), ("f
 C += [("eps1", f(0.1)), ("square", np.random.default_rng(4).standard_normal((6, 6)).astype(np.float32)), ("four", i(1, 4, 1))]
 C += [("fours", i(-1, 4)), ("row4", ROWS[:, 0]), ("halves", i(0, 2, 2, 6)), ("cube", f(3)), ("none", f()), ("fours6", i(-1, 4, 6)), ("short", f(1, 1, 0.5)), ("sixes", i(-1, 6, 4)), ("inorder4", i(0, 1, 2, 3))]
 SQUARE = dict(C)["square"].astype(np.float64)
+CENTRED = SQUARE - SQUARE.mean(1, keepdims=True)
+C += [("rows_of_square", dict(C)["square"][None]), ("ones", np.ones(6, np.float32)), ("noughts", np.zeros(6, np.float32)), ("six", i(6, 6)), ("flags", f(1, 0, 0.25, -2).reshape(4, 1)),
+      ("truths", np.array([[True], [False], [True], [True]])), ("rows_of3", i(-1, 3)), ("standard", (CENTRED / CENTRED.std(1, keepdims=True)).astype(np.float32)),
+      ("standard1", (CENTRED / CENTRED.std(1, keepdims=True, ddof=1)).astype(np.float32))]
 SCORES = np.exp(SQUARE @ SQUARE)
 C += [("weights", (SCORES / SCORES.sum(1, keepdims=True)).astype(np.float32)), ("summed", (1 / (1 + np.exp(-SQUARE[[0, 1, 3]]))).sum(0, keepdims=True).astype(np.float32))]
 
@@ -460,6 +483,11 @@ def test_a_limit_of_lengths_counts(thaw, save, other):
     for nodes in (limited, [node("LpNormalization", "x", "y")]):
         a, b = (save(one, part) for one, part in zip(pair(nodes, [*LENGTH, *other], constants=C), "ab", strict=True))
         assert verdicts(proofs(thaw, a, b)) != {"y": "proven"}
+
+
+def test_what_may_be_nothing_is_not_cancelled(thaw, save):
+    a, b = (save(one, part) for one, part in zip(pair([node("Div", "x x", "q"), node("Mul", "x q", "y")], [node("Identity", "x", "y")]), "ab", strict=True))
+    assert verdicts(proofs(thaw, a, b)) == {"y": "open"}
 
 
 def test_evidence_that_hides_an_assumption_is_refused(thaw, save, tmp_path):

@@ -84,7 +84,7 @@ std::optional<Numbers> summed(const Numbers& a, const Numbers& b) {
   return made;
 }
 
-// Where a sum lies under the power, the error of its numbers is relative to what was added up: only where nothing was lost.
+// Where a sum lies under the power, the error of its numbers is relative to what was added up: only where little was lost.
 std::optional<Numbers> raised(Numbers n, double exponent) {
   if (exponent == 1) return n;
   const bool is_sum = !n.magnitude.empty();
@@ -97,13 +97,16 @@ std::optional<Numbers> raised(Numbers n, double exponent) {
     n.roundings = static_cast<int>(std::ceil(exponent)) * (n.roundings + 1);
     return n;
   }
+  constexpr double kMostLost = 64;
+  double lost = is_sum ? 4 : 1;  // by how much what was added up is larger than what came of it
   for (size_t i = 0; i < n.values.size(); ++i) {
-    if (is_sum && n.magnitude[i] > 4 * std::fabs(n.values[i])) return std::nullopt;
+    if (is_sum) lost = std::max(lost, n.magnitude[i] / std::fabs(n.values[i]));
+    if (!(lost <= kMostLost)) return std::nullopt;
     const double value = std::pow(n.values[i], exponent);
     if (!std::isfinite(value)) return std::nullopt;
     n.values[i] = value;
   }
-  n.roundings = static_cast<int>(std::ceil(std::fabs(exponent) * (is_sum ? 4 : 1) * n.roundings)) + 2;
+  n.roundings = static_cast<int>(std::ceil(std::fabs(exponent) * lost * n.roundings)) + 2;
   n.magnitude.clear();
   return n;
 }
@@ -150,6 +153,16 @@ Scaled Arithmetic::factored(TermId x) {
   for (size_t i = 0; i < term.arguments.size(); ++i)
     rest.push_back({i == *lead ? 1 : term.numbers[i] / factor, term.arguments[i]});
   return {factor, sum(rest, term.dtype)};
+}
+
+// A size as a number of a type that holds all sizes. Over itself it is 1, and no number where it is 0.
+bool Arithmetic::is_size(TermId x) const {
+  const Term& cast = terms_[x];
+  if (!cast.is("Cast") || cast.dtype == DataType::kFloat16 || terms_[cast.arguments[0]].kind != Term::Kind::kSizes)
+    return false;
+  const std::vector<dim::Dim>& dims = terms_[cast.arguments[0]].dims;
+  const auto lower = dims.size() == 1 ? dim::range_of(dims[0]).lower : std::nullopt;
+  return lower && *lower >= 0;
 }
 
 std::optional<double> Arithmetic::number_of(TermId x) const {
@@ -388,9 +401,11 @@ TermId Arithmetic::product(const std::vector<Power>& given, DataType type, doubl
   for (const Power& one : flat) {
     std::vector<Power>& to = constants_.is_constant(one.term) ? constants : factors;
     const bool may_merge = !to.empty() && to.back().term == one.term && is_integer(one.exponent) &&
-                           is_integer(to.back().exponent) && (one.exponent > 0) == (to.back().exponent > 0);
+                           is_integer(to.back().exponent) &&
+                           ((one.exponent > 0) == (to.back().exponent > 0) || is_size(one.term));
     if (may_merge) {
       to.back().exponent += one.exponent;
+      if (to.back().exponent == 0) to.pop_back();
     } else {
       to.push_back(one);
     }

@@ -71,6 +71,7 @@ class Arithmetic {
   TermId sum_of_integers(const std::vector<Scaled>& addends, ir::DataType type);  // exact: integers.cc
   // Adds an argument to a sum or a product; its shape becomes what both broadcast to.
   void append(Term& term, TermId argument, double number) const;
+  bool is_size(TermId x) const;
   bool is_one(TermId x) const { return terms_[x].is("One"); }
   std::optional<size_t> lead_of(const Term& sum) const;
   Scaled folded(Scaled addend, ir::DataType type);

@@ -136,6 +136,24 @@ class Definitions {
     return normed(x, axes, parameters[0], parameters[1], read_.real("epsilon", 1e-5F), true);
   }
 
+  // Each channel of all samples together; what else it gives is left as it is.
+  Results norm_of_batch() {
+    const TermId x = read_.operands[0];
+    if (read_.opset < 14 || read_.integer("training_mode", 0) == 0 || !is_floating(x, terms_[x].dtype) ||
+        terms_[x].shape->size() < 2)
+      return {};
+    std::vector<int64_t> axes(terms_[x].shape->size());
+    std::iota(axes.begin(), axes.end(), 0);
+    axes.erase(axes.begin() + 1);
+    std::array<TermId, 2> parameters{};
+    for (size_t i = 0; i < 2; ++i) {
+      const auto one = algebra_.by_channel(read_.operands[i + 1], terms_[x].shape->size());
+      if (!one) return {};
+      parameters[i] = *one;
+    }
+    return normed(x, axes, parameters[0], parameters[1], read_.real("epsilon", 1e-5F), true);
+  }
+
   Results fused_matmul() {
     if (!is_all_real(2) || read_.integer("transBatchA", 0) != 0 || read_.integer("transBatchB", 0) != 0) return {};
     std::array<TermId, 2> sides{};
@@ -270,6 +288,7 @@ const std::unordered_map<std::string_view, Definition>& onnx_definitions() {
       {"LayerNormalization", [](Definitions& d, const NodeToRead& n) { return d.layer_norm(n.results[0].dtype); }},
       {"RMSNormalization", [](Definitions& d, const NodeToRead&) { return d.rms_norm(); }},
       {"SimplifiedLayerNormalization", [](Definitions& d, const NodeToRead&) { return d.rms_norm(); }},
+      {"BatchNormalization", [](Definitions& d, const NodeToRead&) { return d.norm_of_batch(); }},
       {"InstanceNormalization", [](Definitions& d, const NodeToRead&) { return d.instance_norm(); }},
       {"RotaryEmbedding", [](Definitions& d, const NodeToRead&) { return d.rotary(); }},
       {"Attention", [](Definitions& d, const NodeToRead&) { return d.attention(standard_attention); }},

@@ -69,6 +69,7 @@ class Laws {
       const TermId bare = before(o[0]);
       const Term& one = terms_[bare];
       if (one.dtype == to) return bare;
+      if (const auto numbers = cast_constant(bare, to)) return *numbers;
       if (one.kind == Term::Kind::kSizes && one.dtype == DataType::kInt64 && to == DataType::kInt32)
         return algebra_.constants.sizes(to, std::vector(one.ints), std::vector(one.dims));
       return terms_.apply("Cast", {bare}, to, one.shape, settings);
@@ -529,6 +530,16 @@ class Laws {
   // Numbers in another floating-point type.
   std::optional<TermId> cast_constant(TermId x, DataType to) {
     const Term& of = terms_[x];
+    if (to == DataType::kBool && of.kind == Term::Kind::kConstant && of.tensor && is_real(of.dtype)) {
+      std::vector<std::byte> truths;
+      for (const double v : of.tensor->to_double()) truths.push_back(std::byte{v != 0});
+      const ir::Tensor made = ir::Tensor::from_bytes({}, to, std::vector(of.tensor->dims), std::move(truths));
+      const auto elements = ops::small_elements(made);
+      if (!elements) return algebra_.constants.read(made);
+      std::vector<Dim> dims;
+      for (const ops::Element& element : *elements) dims.push_back(element.as_dim());
+      return algebra_.constants.sizes(to, std::vector(made.dims), std::move(dims));
+    }
     if (to != DataType::kFloat && to != DataType::kFloat16 && to != DataType::kBfloat16) return std::nullopt;
     std::vector<float> numbers;
     std::vector<int64_t> dims;

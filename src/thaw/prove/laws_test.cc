@@ -15,15 +15,6 @@
 namespace thaw::proving {
 namespace {
 
-std::vector<std::vector<int64_t>> permutations(int64_t rank) {
-  std::vector<int64_t> order(static_cast<size_t>(rank));
-  for (int64_t i = 0; i < rank; ++i) order[static_cast<size_t>(i)] = i;
-  std::vector<std::vector<int64_t>> all;
-  do all.push_back(order);
-  while (std::ranges::next_permutation(order).found);
-  return all;
-}
-
 TEST(Laws, TransposesCompose) {
   for (const char* input : {"float[n,4,m] x", "float[n,1,m] x", "float[1,2,m] x"}) {
     Graph g(input);

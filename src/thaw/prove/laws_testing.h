@@ -1,6 +1,7 @@
 // Laws held against ONNX Runtime: a model of nodes that are all outputs, and what their terms compute.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -57,6 +58,15 @@ class Graph {
   int opset_;
   std::vector<std::string> constants_, outputs_;
 };
+
+inline std::vector<std::vector<int64_t>> permutations(int64_t rank) {
+  std::vector<int64_t> order(static_cast<size_t>(rank));
+  for (int64_t i = 0; i < rank; ++i) order[static_cast<size_t>(i)] = i;
+  std::vector<std::vector<int64_t>> all;
+  do all.push_back(order);
+  while (std::ranges::next_permutation(order).found);
+  return all;
+}
 
 inline std::string transposed(const std::string& x, const std::vector<int64_t>& order) {
   return fmt::format("Transpose <perm = [{}]> ({})", fmt::join(order, ", "), x);

@@ -36,6 +36,35 @@ std::optional<std::pair<Shape, int64_t>> Views::around(TermId view, int64_t axis
   return std::pair(std::move(shape), at);
 }
 
+// Reshapes of all parts go after a Concat, where they keep its axis and are of the same shapes but for that. Of a constant that is any.
+std::optional<TermId> Views::concat_reshaped(std::span<const TermId> parts, size_t axis, const Shape& shape) {
+  std::vector<TermId> inner;
+  const auto is_view = [&](TermId part) {
+    return terms_[part].is("Reshape") && is_known(terms_[terms_[part].arguments[0]].shape);
+  };
+  const auto first = std::ranges::find_if(parts, is_view);
+  if (first == parts.end()) return std::nullopt;
+  const auto inner_axis = axis_before(*first, static_cast<int64_t>(axis));
+  const Shape before = *terms_[terms_[*first].arguments[0]].shape;
+  if (!inner_axis || is_same(without_ones(before), without_ones(*terms_[*first].shape))) return std::nullopt;
+  const auto at = static_cast<size_t>(*inner_axis);
+  for (const TermId part : parts) {
+    Shape own = before;
+    own[at] = (*terms_[part].shape)[axis];
+    if (is_view(part)) {
+      const TermId of = terms_[part].arguments[0];
+      if (axis_before(part, static_cast<int64_t>(axis)) != inner_axis || !is_same(*terms_[of].shape, own))
+        return std::nullopt;
+      inner.push_back(of);
+    } else if (constants_.is_constant(part)) {
+      inner.push_back(reshape(part, own));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return reshape(concat(inner, *inner_axis), shape);
+}
+
 std::optional<std::vector<int64_t>> Views::order_behind(TermId view) const {
   const Term& reshape = terms_[view];
   if (!reshape.is("Reshape") || !terms_[reshape.arguments[0]].is("Transpose")) return std::nullopt;

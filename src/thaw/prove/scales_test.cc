@@ -78,5 +78,23 @@ TEST(Views, ReshapedPartsOfAConcat) {
   expect_laws_hold(g, {{{"n", 1}, {"m", 1}}, {{"n", 1}, {"m", 3}}});
 }
 
+TEST(Views, ConcatsOfWhatIsMerged) {
+  Graph g("float[n,4,m] x, float[n,2,m] y");
+  for (const auto& order : permutations(3)) {
+    const std::string a = g.add(transposed("x", order)), b = g.add(transposed("y", order));
+    for (const std::vector<int64_t>& shape : {std::vector<int64_t>{0, -1}, {-1}, {0, 1, -1}}) {
+      const std::string c = g.add(fmt::format("Reshape({}, {})", a, g.ints(shape))),
+                        d = g.add(fmt::format("Reshape({}, {})", b, g.ints(shape)));
+      const auto rank = static_cast<int64_t>(shape.size());
+      if (order[0] != 1 || rank == 1) g.add(fmt::format("Concat <axis = {}> ({}, {}, {})", rank - 1, c, d, c));
+      for (int64_t axis = 0; axis < rank; ++axis) g.add(fmt::format("Concat <axis = {0}> ({1}, {1})", axis, c));
+    }
+  }
+  const std::string c = g.add(fmt::format("Reshape({}, {})", g.add("Sin(x)"), g.ints({-1, 2, 2}))),
+                    k = g.floats("1,2,2", {1, 2, 3, 4});
+  g.add(fmt::format("Sin({})", g.add(fmt::format("Concat <axis = 0> ({}, {}, {})", c, k, c))));
+  expect_laws_hold(g, {{{"n", 1}, {"m", 1}}, {{"n", 2}, {"m", 3}}});
+}
+
 }  // namespace
 }  // namespace thaw::proving

@@ -648,8 +648,10 @@ TermId Views::concat(std::span<const TermId> parts, int64_t axis) {
       shape[k] = k == at ? shape[k] + other[k] : shape[k].is_constant() ? shape[k] : other[k];
   }
   if (const auto numbers = constants_.joined(joined, at)) return *numbers;
-  if (is_known(shape))
+  if (is_known(shape)) {
     if (const auto inside = concat_inside(joined, at, shape)) return *inside;
+    if (const auto before = concat_reshaped(joined, at, shape)) return *before;
+  }
   Term term;
   term.op = "Concat";
   term.ints = {axis};

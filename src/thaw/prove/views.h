@@ -83,6 +83,7 @@ class Views {
   bool is_expanded_number(TermId x) const;
   TermId view(const char* op, TermId x, const ops::Shape& shape);
   std::optional<TermId> reshape_inside(TermId x, const ops::Shape& shape);
+  std::optional<TermId> concat_reshaped(std::span<const TermId> parts, size_t axis, const ops::Shape& shape);
   std::optional<TermId> transpose_inside(TermId x, std::span<const int64_t> order, const ops::Shape& result);
   std::optional<TermId> transpose_pieces(TermId inner, const ops::Shape& reshaped, std::span<const int64_t> order,
                                          const ops::Shape& result);
