@@ -6,12 +6,14 @@
 A model is any file of that name below the folder. What `optimize` and `fix` write is compared with the model that it was made of by `thaw verify --prove`;
 `pin` and `split` say themselves what they proved. `pin` takes the sizes of the first run. What a verb refuses is counted apart.
 
-Fusions are applied alone too: to the result of `--level clean`, all sites of one pass at a time. A site counts where every output is proven.
+Sites of fusions are applied alone, too (`--sites`): to the result of `--level clean`, one site of each pass and model, drawn by a fixed seed. The others
+are kept from being fused, as what their last nodes read is made an output. A site counts as proven where every output is.
 """
 import argparse
 import collections
 import json
 import pathlib
+import random
 import subprocess
 import tempfile
 
@@ -92,23 +94,58 @@ def row(name, models, refused, outputs):
     print(f"| {name} | {models} | {refused} | {len(verdicts)} | {share(verdicts.count('proven'), len(verdicts))} | {verdicts.count('differs')} |", flush=True)
 
 
-def fusions(verbs, models):
-    sites, proven = collections.Counter(), collections.Counter()
+def shielded(model, sites, path):
+    """The model with what the last nodes of these sites read as outputs, which no fusion takes away."""
+    made = onnx.load(model)
+    produced = {name for node in made.graph.node if node.op_type != "Constant" for name in node.output}
+    shown = {output.name for output in made.graph.output}
+    for node in made.graph.node:
+        if f"{node.op_type} '{node.name}'" not in sites:
+            continue
+        for name in node.input:
+            if name in produced and name not in shown:
+                made.graph.output.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None))
+                shown.add(name)
+    onnx.save(made, path)
+    return path
+
+
+def alone(verbs, clean, fused, fusion, rng):
+    """The outputs where one site of a pass is applied and no other; None where there is none, or none can be kept from others."""
+    report = verbs.optimized(clean, fused, "--target", "ort", "--only", fusion)
+    sites = [one["where"] for one in report["changed"]] if report else []
+    if not sites:
+        return None, 0
+    origin = clean
+    if len(sites) > 1:
+        origin = shielded(clean, set(sites) - {rng.choice(sites)}, verbs.folder / "shielded.onnx")
+        report = verbs.optimized(origin, fused, "--target", "ort", "--only", fusion)
+        if not report or len(report["changed"]) != 1:
+            return None, len(sites)
+    return verbs.compared(fused, origin), len(sites)
+
+
+def sites_alone(verbs, models, is_told):
+    sites, proven, there = collections.Counter(), collections.Counter(), collections.Counter()
     clean, fused = verbs.folder / "clean.onnx", verbs.folder / "fused.onnx"
+    rng = random.Random(1)
     for model in models:
         if not verbs.optimized(model, clean, "--level", "clean"):
             continue
         for fusion in FUSIONS:
-            report = verbs.optimized(clean, fused, "--target", "ort", "--only", fusion)
-            count = len(report["changed"]) if report else 0
-            outputs = verbs.compared(fused, clean) if count else None
-            if outputs:
-                sites[fusion] += count
-                proven[fusion] += count * all(one["verdict"] == "proven" for one in outputs)
-    print("\n| fusions applied alone | sites | proven |\n|---|---|---|")
+            outputs, count = alone(verbs, clean, fused, fusion, rng)
+            there[fusion] += count
+            if not outputs:
+                continue
+            left = [one for one in outputs if one["verdict"] != "proven"]
+            sites[fusion] += 1
+            proven[fusion] += not left
+            if left and is_told:
+                print(f"{model}: {fusion}: {left[0]['name']}: {left[0].get('place', '')}", flush=True)
+    print("\n| pass | sites | applied alone | proven |\n|---|---|---|---|")
     for fusion in FUSIONS:
-        print(f"| `{fusion}` | {sites[fusion]} | {share(proven[fusion], sites[fusion])} |")
-    print(f"| all | {sites.total()} | {share(proven.total(), sites.total())} |", flush=True)
+        print(f"| `{fusion}` | {there[fusion]} | {sites[fusion]} | {share(proven[fusion], sites[fusion])} |")
+    print(f"| all | {there.total()} | {sites.total()} | {share(proven.total(), sites.total())} |", flush=True)
 
 
 def main():
@@ -117,10 +154,14 @@ def main():
     parser.add_argument("--models", required=True, type=pathlib.Path)
     parser.add_argument("--name", default="*.onnx", help="what files of models are called")
     parser.add_argument("--open", action="store_true", help="print each output that is open, and where")
+    parser.add_argument("--sites", action="store_true", help="fusion sites alone, and nothing else")
     options = parser.parse_args()
     models = sorted(options.models.rglob(options.name))
     with tempfile.TemporaryDirectory() as folder:
         verbs = Verbs(options.thaw, folder)
+        if options.sites:
+            sites_alone(verbs, models, options.open)
+            return
         table = {"`optimize --level clean`": verbs.optimize("--level", "clean"), "`optimize --target ort`": verbs.optimize("--target", "ort"),
                  "`fix --rename`": verbs.rename, "`pin`": verbs.pin, "`split --parts 2`": verbs.split}
         print("| | models | refused | outputs | proven | differ |\n|---|---|---|---|---|---|")
@@ -139,7 +180,6 @@ def main():
             if "ort" in name:
                 for label, wanted in (("… behind attention", True), ("… others", False)):
                     row(label, "", "", [one for one, is_behind in zip(all_outputs, with_attention, strict=True) if is_behind == wanted])
-        fusions(verbs, models)
 
 
 if __name__ == "__main__":

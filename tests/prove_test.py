@@ -633,6 +633,33 @@ def test_what_is_open_is_written_and_named(thaw, save, tmp_path):
     assert "not proven at other sizes: output 'y', RandomNormalLike" in called and "wrote" in called, called
 
 
+def test_a_lifted_model_is_proven_equal_to_each_trace(thaw, save, tmp_path):
+    def trace(n, *last):
+        nodes = [node("Reshape", "x rows_of", "a"), node("MatMul", "a w", "b"), node("Reshape", "b back5", "c"), node("Slice", "c zero end two1", "d"), *last]
+        return save(model(nodes, [("x", FLOAT, (1, n, 6))], Y, [*C, ("back5", i(1, n, 5)), ("two1", i(2))]), f"trace_{n}.onnx")
+
+    traces = [trace(n, node("Relu", "d", "y")) for n in (4, 7, 12)]
+    report = thaw.json("lift", *traces, "-o", tmp_path / "lifted.onnx", code=0)
+    assert report["proof"]["outputs"] == [{"name": "y", "verdict": "proven"}] and "sizes" not in report["proof"], report
+    text = thaw("lift", *traces, "-o", tmp_path / "again.onnx", code=0).stdout
+    assert "proven equal to every trace at its sizes: 1 output" in text, text
+    assert "proof" not in thaw.json("lift", *traces, "-o", tmp_path / "unchecked.onnx", "--no-check", code=0)
+    page = tmp_path / "lift.html"
+    thaw("lift", *traces, "-o", tmp_path / "page.onnx", "--report", page, code=0)
+    assert "Equal to every trace at its sizes" in page.read_text()
+
+
+@pytest.mark.parametrize("rows", [(1, "n", 6), ("n", 6)], ids=["merged", "leading"])
+@pytest.mark.parametrize("opset", [12, 17])
+def test_a_batched_model_is_proven_equal_to_the_original_of_one_sample(thaw, save, tmp_path, rows, opset):
+    path = save(model([node("MatMul", "x square", "a"), node("Add", "a gain", "b"), node("Elu", "b", "c"), node("Softmax", "c", "y", axis=len(rows) - 1)], [("x", FLOAT, rows)], Y, C, opset=opset))
+    report = thaw.json("batch", path, "-o", tmp_path / "batched.onnx", code=0)
+    assert report["proof"]["outputs"] == [{"name": "y", "verdict": "proven"}], report["proof"]
+    text = thaw("batch", path, "-o", tmp_path / "again.onnx", code=0).stdout
+    assert "proven equal to the original of one sample at every size: 1 output" in text, text
+    assert "proof" not in thaw.json("batch", path, "-o", tmp_path / "unchecked.onnx", "--no-check", code=0)
+
+
 def test_an_input_that_became_a_constant_is_that_in_the_original(thaw, save, tmp_path):
     path = save(model([node("Mul", "x factor", "a"), node("Add", "a x", "y")], [*X, ("factor", FLOAT, ("k",))], Y))
     report = thaw.json("pin", path, "-o", tmp_path / "out.onnx", "--sizes", "n=3", "--values", "factor=2.5", code=0)

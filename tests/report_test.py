@@ -83,7 +83,8 @@ def assert_says_all(page, report):
         if isinstance(leaf, bool) or leaf is None:
             continue
         if isinstance(leaf, (int, float)):
-            assert leaf in page.numbers or str(leaf) in page.text, leaf
+            in_sentences = (str(leaf), f"{leaf:,}", *([f"{leaf:.2g}"] if isinstance(leaf, float) else []))
+            assert leaf in page.numbers or any(text in page.text for text in in_sentences), leaf
         else:
             for part in leaf.split(" -> "):
                 assert part in page.text, part

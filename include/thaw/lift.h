@@ -20,6 +20,7 @@
 #include "thaw/finding.h"
 #include "thaw/fix.h"
 #include "thaw/model.h"
+#include "thaw/proof.h"
 #include "thaw/report.h"
 #include "thaw/run.h"
 
@@ -73,6 +74,7 @@ struct LiftReport {
   std::vector<Note> valid_sizes;
   std::vector<Note> unexplained;  // differences without an explanation
   std::vector<RunCheck> checks;   // one for each trace
+  Proof proof = {};               // of a result whose checks agree: against all traces, each at its own sizes
 
   // All differences are explained, and no check differs.
   THAW_API bool accepted() const;

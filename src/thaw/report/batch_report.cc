@@ -9,6 +9,7 @@
 #include "thaw/report/members.h"
 #include "thaw/report/notes.h"
 #include "thaw/report/printable.h"
+#include "thaw/report/proofs.h"
 #include "thaw/report/run_checks.h"
 #include "thaw/rewrite/constant_weights.h"
 
@@ -19,6 +20,8 @@ using report::HtmlCell;
 using report::HtmlPage;
 using report::JsonWriter;
 using report::Outcome;
+
+constexpr report::ProofWords kOfOneSample{.other = "the original of one sample", .open = "not proven of one sample"};
 
 std::string batch_sentence(const BatchReport& report) {
   const std::string made = fmt::format("{}, a model for one sample, was given a batch axis", report.model);
@@ -103,7 +106,7 @@ void write_counts(JsonWriter& json, std::string_view name, const BatchedNodes& c
 
 }  // namespace
 
-std::string to_text(const BatchReport& report, const TextOptions&) {
+std::string to_text(const BatchReport& report, const TextOptions& how) {
   std::string text;
   for (const Note& note : report.inputs)
     text += fmt::format("input   {}  {}\n", report::printable(note.where), report::printable(note.message));
@@ -118,6 +121,7 @@ std::string to_text(const BatchReport& report, const TextOptions&) {
   for (const Note& note : report.per_sample_nodes)
     text += fmt::format("loop    {}: {}\n", report::printable(note.where), report::printable(note.message));
   text += report::checks_text(report.checks, "agrees sample by sample at", "DIFFERS from single samples at");
+  text += report::proof_text(report.proof, how.all, kOfOneSample);
   if (report.is_checked)
     for (const std::string& reason : report.not_compared)
       text += fmt::format("not checked: {}\n", report::printable(reason));
@@ -151,6 +155,7 @@ std::string to_json(const BatchReport& report) {
   for (const auto& [op, count] : report.operators) write_counts(json, op, count);
   json.end_object();
   report::write_checks(json, report.checks);
+  report::write_proof(json, report.proof);
   report::write_not_compared(json, not_compared_in(report));
   report::write_load_check(json, report.load_check);
   json.member("overridable_initializers", report.overridable_initializers);
@@ -174,6 +179,7 @@ std::string to_html(const BatchReport& report) {
                               report.samples));
     report::add_checks(page, "sizes of a sample", report.checks);
   }
+  report::add_proof(page, report.proof, kOfOneSample);
   report::add_load_check(page, report.load_check);
   if (report.overridable_initializers > 0)
     page.sentence(rewrite::describe_taken_weights(report.overridable_initializers));

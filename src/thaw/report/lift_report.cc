@@ -11,6 +11,7 @@
 #include "thaw/report/members.h"
 #include "thaw/report/notes.h"
 #include "thaw/report/printable.h"
+#include "thaw/report/proofs.h"
 #include "thaw/report/run_checks.h"
 
 namespace thaw {
@@ -20,6 +21,8 @@ using report::HtmlCell;
 using report::HtmlPage;
 using report::JsonWriter;
 using report::Outcome;
+
+constexpr report::ProofWords kOfTraces{.other = "every trace", .sizes = "at its sizes", .open = "not proven"};
 
 void write_ports(JsonWriter& json, std::string_view name, const std::vector<PortText>& ports) {
   json.member_array(name);
@@ -129,6 +132,7 @@ std::string to_text(const LiftReport& report, const TextOptions& how) {
   if (!report.unexplained.empty())
     text += report::groups_text("unexplained", report::views(report.unexplained), how.all);
   text += report::checks_text(report.checks, "agrees with", "DIFFERS from");
+  text += report::proof_text(report.proof, how.all, kOfTraces);
   text += report::load_check_text(report.load_check);
   return text + (report.accepted() ? report::written_text(report.files) : "nothing was written\n");
 }
@@ -157,6 +161,7 @@ std::string to_json(const LiftReport& report) {
   report::write_notes(json, "valid_sizes", report::views(report.valid_sizes));
   report::write_notes(json, "unexplained", report::views(report.unexplained));
   report::write_checks(json, report.checks);
+  report::write_proof(json, report.proof);
   report::write_load_check(json, report.load_check);
   report::write_files_member(json, report.files);
   json.end_object();
@@ -213,6 +218,7 @@ std::string to_html(const LiftReport& report) {
     page.sentence("The result and each trace ran at the trace's size, on the same inputs.");
     report::add_checks(page, "trace", report.checks);
   }
+  report::add_proof(page, report.proof, kOfTraces);
   return page.finish();
 }
 

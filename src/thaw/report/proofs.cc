@@ -42,8 +42,8 @@ std::string size_of(const Proof& proof) {
 }
 
 // "at every size", or "for height=32..640:32".
-std::string sizes_of(const Proof& proof) {
-  return proof.sizes.empty() ? "at every size" : fmt::format("for {}", fmt::join(proof.sizes, ", "));
+std::string sizes_of(const Proof& proof, std::string_view otherwise = "at every size") {
+  return proof.sizes.empty() ? std::string(otherwise) : fmt::format("for {}", fmt::join(proof.sizes, ", "));
 }
 
 // "evidence proof.json: 231 steps, 12 by laws".
@@ -73,23 +73,23 @@ std::string outputs_proof_text(const Proof& proof) {
          (proof.evidence ? evidence_text(*proof.evidence) + "\n" : "");
 }
 
-std::string proof_text(const Proof& proof, bool all) {
+std::string proof_text(const Proof& proof, bool all, const ProofWords& words) {
   constexpr size_t kShown = 3;
-  if (!proof.reason.empty()) return fmt::format("not proven at other sizes: {}\n", printable(proof.reason));
+  if (!proof.reason.empty()) return fmt::format("{}: {}\n", words.open, printable(proof.reason));
   if (proof.outputs.empty()) return {};
   const auto proven = static_cast<size_t>(std::ranges::count_if(proof.outputs, is_proven));
   const std::string outputs = counted(proof.outputs.size(), "output");
   std::string text;
   const std::string rounding = rounding_of(proof);
   if (proven > 0)
-    text = fmt::format("proven equal to the original {}: {}{}\n", printable(sizes_of(proof)),
+    text = fmt::format("proven equal to {} {}: {}{}\n", words.other, printable(sizes_of(proof, words.sizes)),
                        proven == proof.outputs.size() ? outputs : fmt::format("{} of {}", proven, outputs),
                        rounding.empty() ? "" : "; " + rounding);
   if (!proof.assumptions.empty()) text += assumptions_of(proof) + "\n";
   size_t shown = 0;
   for (const OutputProof& output : proof.outputs) {
     if (is_proven(output) || (++shown > kShown && !all)) continue;
-    text += printable(fmt::format("not proven at other sizes: output '{}', {}", output.name, output.place)) + "\n";
+    text += printable(fmt::format("{}: output '{}', {}", words.open, output.name, output.place)) + "\n";
   }
   if (shown > kShown && !all) text += fmt::format("  … and {} more (--format json has them)\n", shown - kShown);
   return text;
@@ -128,10 +128,10 @@ void write_proof(JsonWriter& json, const Proof& proof) {
   json.end_object();
 }
 
-void add_proof(HtmlPage& page, const Proof& proof) {
-  if (!proof.reason.empty()) page.sentence("Not proven at other sizes: " + proof.reason + ".");
+void add_proof(HtmlPage& page, const Proof& proof, const ProofWords& words) {
+  if (!proof.reason.empty()) page.sentence("Not proven: " + proof.reason + ".");
   if (proof.outputs.empty()) return;
-  page.heading(proof.sizes.empty() ? "Equal at every size" : "Equal " + sizes_of(proof));
+  page.heading(fmt::format("Equal to {} {}", words.other, sizes_of(proof, words.sizes)));
   std::vector<std::vector<HtmlCell>> rows;
   for (const OutputProof& output : proof.outputs) {
     const Outcome outcome = is_proven(output)                           ? Outcome::kGood

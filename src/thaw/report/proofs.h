@@ -18,11 +18,15 @@ std::string outputs_proof_text(const Proof& proof);
 // given, where the proof is not for all.
 void write_proof_members(JsonWriter& json, const Proof& proof, std::string_view sizes);
 
+// What a result is compared with, and at which sizes where the proof names none.
+struct ProofWords {
+  std::string_view other = "the original", sizes = "at every size", open = "not proven at other sizes";
+};
 // Of a result beside its original: a line for all outputs that are proven, and one for each that is open, the first few unless `all`.
-std::string proof_text(const Proof& proof, bool all);
+std::string proof_text(const Proof& proof, bool all, const ProofWords& words = {});
 // The members above, as the object "proof".
 void write_proof(JsonWriter& json, const Proof& proof);
 
-void add_proof(HtmlPage& page, const Proof& proof);
+void add_proof(HtmlPage& page, const Proof& proof, const ProofWords& words = {});
 
 }  // namespace thaw::report

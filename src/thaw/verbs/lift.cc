@@ -18,6 +18,7 @@
 #include "thaw/run/session.h"
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/output.h"
+#include "thaw/verbs/proven.h"
 
 namespace thaw {
 namespace {
@@ -107,6 +108,31 @@ std::vector<confirm::TraceToRun> traces_to_run(const std::vector<lifting::Trace>
   return runs;
 }
 
+// Integer inputs as the trace was exported with them.
+Arrays given_in(const lifting::Trace& trace, const ir::Model& lifted) {
+  Arrays given;
+  for (const auto& [name, known] : trace.values) {
+    const ir::Value* input = lifted.graph->find(name);
+    if (known.values.empty() || !input || !input->is_input() || !ir::is_integer(input->type.elem_type)) continue;
+    given.emplace(name, Array::from_doubles(input->type.elem_type, known.dims,
+                                            std::vector<double>(known.values.begin(), known.values.end())));
+  }
+  return given;
+}
+
+Proof prove_lifted(const ir::Model& lifted, const std::vector<lifting::Trace>& traces,
+                   const std::vector<RunCheck>& checks) {
+  if (checks.empty()) return {};
+  const Phase phase("proving");
+  std::vector<std::unique_ptr<ir::Model>> models;  // as they were: the lifted one was made of the first
+  std::vector<verbs::Origin> origins;
+  for (const lifting::Trace& trace : traces) {
+    models.push_back(ir::load(trace.model->path));
+    origins.push_back({.model = models.back().get(), .given = given_in(trace, lifted)});
+  }
+  return verbs::prove_each(lifted, origins, checks);
+}
+
 }  // namespace
 
 bool LiftReport::accepted() const {
@@ -144,6 +170,7 @@ LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options,
   const std::vector<confirm::TraceToRun> runs = traces_to_run(traces);
   if (options.check) report.checks = confirm::compare_with_traces(*model, runs, report.departs);
   if (!report.accepted()) return result;
+  report.proof = prove_lifted(*model, traces, report.checks);
   proving::forget_proof(*model);
   verbs::publish(*model, output, {.is_checked = options.check}).tell(report);
   if (!report.accepted()) return result;

@@ -9,6 +9,7 @@
 #include "thaw/core/error.h"
 #include "thaw/ir/wire/model_hash.h"
 #include "thaw/prove/joined.h"
+#include "thaw/prove/one_sample.h"
 #include "thaw/prove/stated_proof.h"
 #include "thaw/verbs/proof_sizes.h"
 
@@ -78,6 +79,39 @@ Proof prove_parts(std::span<const ir::Model* const> parts, const ir::Model& whol
   return prove_where_runs_agree(checks, [&] {
     const std::unique_ptr<ir::Model> joined = proving::join(parts);
     return proof_of(proving::compare(*joined, whole), *joined);
+  });
+}
+
+Proof prove_batched(const ir::Model& batched, const ir::Model& original, const std::vector<RunCheck>& checks) {
+  return prove_where_runs_agree(checks, [&] {
+    const std::unique_ptr<ir::Model> one = proving::as_batch_of_one(original, batched);
+    return proof_of(proving::compare(batched, *one), batched);
+  });
+}
+
+Proof prove_each(const ir::Model& result, std::span<const Origin> origins, const std::vector<RunCheck>& checks) {
+  return prove_where_runs_agree(checks, [&] {
+    Proof all;
+    for (const ir::Value* output : result.graph->outputs())
+      all.outputs.push_back({.name = output->name(), .verdict = OutputVerdict::kProven, .place = {}});
+    for (const Origin& origin : origins) {
+      const Proof one = proof_of(
+          proving::compare(*with_given(result, origin.given), *with_given(*origin.model, origin.given)), result);
+      for (OutputProof& output : all.outputs) {
+        const auto found = std::ranges::find(one.outputs, output.name, &OutputProof::name);
+        if (output.verdict != OutputVerdict::kProven ||
+            (found != one.outputs.end() && found->verdict == OutputVerdict::kProven))
+          continue;
+        output.verdict = OutputVerdict::kOpen;
+        output.place = found != one.outputs.end() ? found->place : "no output of that name in a trace";
+      }
+      all.terms += one.terms;
+      all.rounded_constants += one.rounded_constants;
+      all.rounding_steps = std::max(all.rounding_steps, one.rounding_steps);
+      for (const std::string& text : one.assumptions)
+        if (std::ranges::find(all.assumptions, text) == all.assumptions.end()) all.assumptions.push_back(text);
+    }
+    return all;
   });
 }
 

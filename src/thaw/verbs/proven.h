@@ -24,6 +24,16 @@ Proof prove_pinned(const ir::Model& pinned, const ir::Model& original, const Arr
 // Parts that run one after the other.
 Proof prove_parts(std::span<const ir::Model* const> parts, const ir::Model& whole, const std::vector<RunCheck>& checks);
 
+// A batched model beside the model that it was made of, which is for one sample: as a batch of one.
+Proof prove_batched(const ir::Model& batched, const ir::Model& original, const std::vector<RunCheck>& checks);
+// A model beside others that it was made of, each at its own sizes; `given`: what inputs were in each. An output is proven where it is
+// beside all of them, and has the place of the first where it is not.
+struct Origin {
+  const ir::Model* model = nullptr;
+  Arrays given;
+};
+Proof prove_each(const ir::Model& result, std::span<const Origin> origins, const std::vector<RunCheck>& checks);
+
 // States in the metadata of a result what its proof said; what is stated of the original goes. Nothing changes where the two hold the
 // same.
 void keep_proof(ir::Model& result, const ir::Model& original, const Proof& proof);
