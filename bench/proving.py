@@ -7,7 +7,8 @@ A model is any file of that name below the folder. What `optimize` and `fix` wri
 `pin` and `split` say themselves what they proved. `pin` takes the sizes of the first run. What a verb refuses is counted apart.
 
 Sites of fusions are applied alone, too (`--sites`): to the result of `--level clean`, one site of each pass and model, drawn by a fixed seed. The others
-are kept from being fused, as what their last nodes read is made an output. A site counts as proven where every output is.
+are kept from being fused, as what their last nodes read is made an output. Where that keeps none, all sites of the pass are applied at once, and count as one
+trial. It counts as proven where every output is.
 """
 import argparse
 import collections
@@ -111,41 +112,41 @@ def shielded(model, sites, path):
 
 
 def alone(verbs, clean, fused, fusion, rng):
-    """The outputs where one site of a pass is applied and no other; None where there is none, or none can be kept from others."""
+    """The outputs where one site of a pass is applied and no other, or all where it is not kept from others; how many sites there are, and whether one was alone."""
     report = verbs.optimized(clean, fused, "--target", "ort", "--only", fusion)
     sites = [one["where"] for one in report["changed"]] if report else []
     if not sites:
-        return None, 0
-    origin = clean
+        return None, 0, False
     if len(sites) > 1:
         origin = shielded(clean, set(sites) - {rng.choice(sites)}, verbs.folder / "shielded.onnx")
-        report = verbs.optimized(origin, fused, "--target", "ort", "--only", fusion)
-        if not report or len(report["changed"]) != 1:
-            return None, len(sites)
-    return verbs.compared(fused, origin), len(sites)
+        report = verbs.optimized(origin, verbs.folder / "alone.onnx", "--target", "ort", "--only", fusion)
+        if report and len(report["changed"]) == 1:
+            return verbs.compared(verbs.folder / "alone.onnx", origin), len(sites), True
+    return verbs.compared(fused, clean), len(sites), len(sites) == 1
 
 
 def sites_alone(verbs, models, is_told):
-    sites, proven, there = collections.Counter(), collections.Counter(), collections.Counter()
+    trials, proven, there, single = (collections.Counter() for _ in range(4))
     clean, fused = verbs.folder / "clean.onnx", verbs.folder / "fused.onnx"
     rng = random.Random(1)
     for model in models:
         if not verbs.optimized(model, clean, "--level", "clean"):
             continue
         for fusion in FUSIONS:
-            outputs, count = alone(verbs, clean, fused, fusion, rng)
+            outputs, count, is_alone = alone(verbs, clean, fused, fusion, rng)
             there[fusion] += count
             if not outputs:
                 continue
             left = [one for one in outputs if one["verdict"] != "proven"]
-            sites[fusion] += 1
+            trials[fusion] += 1
+            single[fusion] += is_alone
             proven[fusion] += not left
             if left and is_told:
                 print(f"{model}: {fusion}: {left[0]['name']}: {left[0].get('place', '')}", flush=True)
-    print("\n| pass | sites | applied alone | proven |\n|---|---|---|---|")
+    print("\n| pass | sites | trials | of one site | proven |\n|---|---|---|---|---|")
     for fusion in FUSIONS:
-        print(f"| `{fusion}` | {there[fusion]} | {sites[fusion]} | {share(proven[fusion], sites[fusion])} |")
-    print(f"| all | {there.total()} | {sites.total()} | {share(proven.total(), sites.total())} |", flush=True)
+        print(f"| `{fusion}` | {there[fusion]} | {trials[fusion]} | {single[fusion]} | {share(proven[fusion], trials[fusion])} |")
+    print(f"| all | {there.total()} | {trials.total()} | {single.total()} | {share(proven.total(), trials.total())} |", flush=True)
 
 
 def main():

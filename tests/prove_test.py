@@ -411,6 +411,14 @@ APART |= {
     "a Concat of what is merged, along another axis": ([*MERGED, node("Reshape", "c rows_of3", "e"), node("Reshape", "d rows_of3", "f"), node("Concat", "f e", "g", axis=0), node("Reshape", "g fours6", "y")],
                                                        [*MERGED, node("Concat", "d c", "g", axis=3), node("Reshape", "g fours6", "y")]),
 }
+NEARLY = [node("Sin", "pis", "c"), node("Shape", "x", "s"), node("Expand", "c s", "e")]
+HELD = [node("Shape", "x", "s"), node("Expand", "sines s", "e")]
+STEPS = {"a truth": [node("Cast", "e", "t", to=TensorProto.BOOL), node("Where", "t x half", "y")], "a sign": [node("Sign", "e", "t"), node("Mul", "t x", "y")],
+         "a comparison": [node("Less", "e nought", "t"), node("Where", "t x half", "y")], "an integer": [node("Mul", "e huge_f", "m"), node("Cast", "m", "i", to=INT64), node("Cast", "i", "d", to=FLOAT), node("Mul", "d x", "y")]}
+APART |= {f"{step} of a constant that is nearly nothing": ([*NEARLY, *nodes], [*HELD, *nodes]) for step, nodes in STEPS.items()}
+EQUAL |= {"a constant that is nearly nothing": ([*NEARLY, node("Mul", "e x", "y")], [*HELD, node("Mul", "e x", "y")]),
+          "a truth of an input by a constant that is nearly nothing": ([*NEARLY, node("Less", "e x", "t"), node("Where", "t x half", "y")], [*HELD, node("Less", "e x", "t"), node("Where", "t x half", "y")])}
+C += [("pis", np.array([np.pi, 1, 2, 0.5], np.float32).reshape(4, 1)), ("sines", np.array([0, *np.sin([1, 2, 0.5])], np.float32).reshape(4, 1)), ("nought", f(0)), ("huge_f", f(1e8))]
 C += [("gain3", GAIN * np.float32(0.3)), ("bias3", BIAS * np.float32(0.3)), ("rows3", ROWS * np.float32(0.3)), ("third", f(0.3)), ("tiny", f(1e-12)), ("tiniest", f(1e-24)), ("three_f", f(3)),
       ("pieces", i(0, 2, 3, 4)), ("pair", f(0.5, 3).reshape(2, 1, 1)), ("last_pieces", i(0, 4, 2, 3)), ("first", f(0.5, 3).reshape(2, 1)), ("pair1", f(3, 0.5).reshape(2, 1)), ("sevens", i(0, 8, 1, 6)),
       ("fours1", i(0, 4, 1, 6)), ("shape6", i(1, 4, 6))]
@@ -464,7 +472,7 @@ ASSUMING = {
 def test_what_is_taken_for_granted_is_named(thaw, save, tmp_path, name):
     """In the verdict, its text, the evidence, and when that is replayed."""
     nodes, inputs, wanted = ASSUMING[name]
-    a, b = (save(one, part) for one, part in zip(pair(*nodes, constants=[*C, ("nought", f(0)), ("low", f(-3e38)), ("least", f(-np.inf))], inputs=inputs), "ab", strict=True))
+    a, b = (save(one, part) for one, part in zip(pair(*nodes, constants=[*C, ("low", f(-3e38)), ("least", f(-np.inf))], inputs=inputs), "ab", strict=True))
     evidence = tmp_path / "proof.json"
     report = thaw.json("verify", a, "--against", b, "--prove", "--evidence", evidence, code=0)
     assert verdicts(report["outputs"]) == {"y": "proven"} and report.get("assumptions", []) == wanted, report

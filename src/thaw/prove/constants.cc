@@ -131,6 +131,7 @@ double Constants::number(double value, DataType type, bool is_read) {
   if (found) {
     const double step = 2 * rounding_of(type) * std::fabs(value);
     rounded_.push_back({type, {}, std::fabs(*found - value) / step, reach / step});
+    taken_numbers_.emplace(type, *found);
     return *found;
   }
   (is_read ? known.read : known.computed).insert(value);
@@ -296,8 +297,10 @@ std::optional<TermId> Constants::nearest(const std::string& bucket, DataType typ
     }
     const auto other = numbers(id);
     if (!other || other->values.size() != wanted.values.size() || !agree(*other)) return false;
-    if (farthest > 0)
+    if (farthest > 0) {
       rounded_.push_back({type, wanted.dims, farthest, (other->roundings + wanted.roundings + 2) / 2.0});
+      taken_.insert(id);
+    }
     return true;
   };
   for (const TermId id : found->second.computed)
@@ -381,8 +384,10 @@ std::optional<TermId> Constants::joined(std::span<const TermId> parts, size_t ax
                                                               : numbers[i].magnitude[k]);
       }
     }
-  if (is_read) return read(Tensor::from_bytes({}, type, std::move(dims), std::move(bytes)));
-  return computed(type, std::move(made));
+  const TermId all =
+      is_read ? read(Tensor::from_bytes({}, type, std::move(dims), std::move(bytes))) : computed(type, std::move(made));
+  for (const TermId part : parts) made_of(part, all);
+  return all;
 }
 
 std::optional<TermId> Constants::moved(TermId id, std::vector<int64_t> dims,
@@ -401,7 +406,7 @@ std::optional<TermId> Constants::moved(TermId id, std::vector<int64_t> dims,
       if (!term.computed->magnitude.empty())
         made.magnitude.push_back(term.computed->magnitude[static_cast<size_t>(at)]);
     }
-    return computed(term.dtype, std::move(made));
+    return made_of(id, computed(term.dtype, std::move(made)));
   }
   const size_t bits = static_cast<size_t>(ir::bits_of(term.dtype));
   if (!term.tensor || bits < 8 || bits % 8 != 0) return std::nullopt;
@@ -413,7 +418,22 @@ std::optional<TermId> Constants::moved(TermId id, std::vector<int64_t> dims,
     std::memcpy(made.data() + at, bytes.data() + static_cast<size_t>(from) * width, width);
     at += width;
   }
-  return read(Tensor::from_bytes({}, term.dtype, std::move(dims), std::move(made)));
+  return made_of(id, read(Tensor::from_bytes({}, term.dtype, std::move(dims), std::move(made))));
+}
+
+bool Constants::is_taken(TermId id) const {
+  std::set<TermId> seen{id};
+  std::vector<TermId> left{id};
+  while (!left.empty()) {
+    const TermId at = left.back();
+    left.pop_back();
+    if (terms_[at].computed || taken_.contains(at)) return true;
+    const auto found = made_of_.find(at);
+    if (found == made_of_.end()) continue;
+    for (const TermId from : found->second)
+      if (seen.insert(from).second) left.push_back(from);
+  }
+  return false;
 }
 
 }  // namespace thaw::proving

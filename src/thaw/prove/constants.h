@@ -5,6 +5,7 @@
 // added up. Two numbers that were read are the same where their bytes are.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -72,6 +73,19 @@ class Constants {
   // Those that were taken for others that they do not equal, as they came.
   const std::vector<Rounded>& rounded() const { return rounded_; }
   double most_steps() const;
+  // Whether its numbers are known but for rounding: they were computed here, or another was taken for it or for what it was made of.
+  bool is_taken(TermId id) const;
+  // Says that numbers are those of another, moved or converted.
+  TermId made_of(TermId from, TermId made) {
+    if (made != from) made_of_[made].insert(from);
+    return made;
+  }
+  bool is_taken(double number, ir::DataType type) const { return taken_numbers_.contains({type, number}); }
+  // Says that the numbers of a constant count to the last bit.
+  void count_exactly(TermId id) { exact_.insert(id); }
+  bool has_taken_exact() const {
+    return std::ranges::any_of(exact_, [&](TermId id) { return is_taken(id); });
+  }
 
   static constexpr int64_t kMostElements = int64_t{1} << 24;
   static constexpr int64_t kMostRead = int64_t{1} << 27;  // elements, of all as numbers: beyond, none is
@@ -99,6 +113,9 @@ class Constants {
   std::map<size_t, Places> large_;  // by how many bytes
   std::unordered_map<TermId, TermId> unrepeated_;
   std::vector<Rounded> rounded_;
+  std::set<TermId> taken_, exact_;
+  std::unordered_map<TermId, std::set<TermId>> made_of_;
+  std::set<std::pair<ir::DataType, double>> taken_numbers_;
   mutable int64_t left_ = kMostRead;
 };
 

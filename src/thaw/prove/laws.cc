@@ -531,6 +531,7 @@ class Laws {
   std::optional<TermId> cast_constant(TermId x, DataType to) {
     const Term& of = terms_[x];
     if (to == DataType::kBool && of.kind == Term::Kind::kConstant && of.tensor && is_real(of.dtype)) {
+      algebra_.constants.count_exactly(x);
       std::vector<std::byte> truths;
       for (const double v : of.tensor->to_double()) truths.push_back(std::byte{v != 0});
       const ir::Tensor made = ir::Tensor::from_bytes({}, to, std::vector(of.tensor->dims), std::move(truths));
@@ -561,7 +562,8 @@ class Laws {
     }
     std::vector<std::byte> bytes(numbers.size() * static_cast<size_t>(ir::bits_of(to)) / 8);
     if (!ir::from_floats(numbers, to, bytes.data())) return std::nullopt;
-    return algebra_.constants.read(ir::Tensor::from_bytes({}, to, std::move(dims), std::move(bytes)));
+    return algebra_.constants.made_of(
+        x, algebra_.constants.read(ir::Tensor::from_bytes({}, to, std::move(dims), std::move(bytes))));
   }
 
   // Of floating-point operands of one type.

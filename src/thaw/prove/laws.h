@@ -31,6 +31,9 @@ struct Algebra {
   Views views;
   Arithmetic arithmetic;
 
+  // By term: whether it is a step of constants that were taken for others, or made of one. What is the same term is not the same then.
+  std::vector<bool> uncertain() const;
+
   // Element by element: `write` is given operands that broadcast alike. nullopt where a shape is unknown.
   using Write = std::function<TermId(const std::vector<TermId>& operands)>;
   std::optional<TermId> elementwise(std::vector<TermId> operands, const Write& write);

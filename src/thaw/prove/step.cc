@@ -115,7 +115,7 @@ std::optional<Step> by_laws(const Sides& sides, const Equal& pair, std::span<con
   }
   ModelReader model(algebra, sides.facts(0), 0), reference(algebra, sides.facts(1), 1);
   const TermId ours = model.read_from(known[0], pair.model), theirs = reference.read_from(known[1], pair.reference);
-  if (ours != theirs) return std::nullopt;
+  if (ours != theirs || algebra.uncertain()[ours]) return std::nullopt;
   // What is given and not needed would say more than was looked at.
   for (const Given& one : given)
     if (!model.has_reached(one.pair.model) || !reference.has_reached(one.pair.reference)) return std::nullopt;
