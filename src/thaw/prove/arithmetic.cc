@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "thaw/dim/expr/scope.h"
+
 namespace thaw::proving {
 
 using ir::DataType;

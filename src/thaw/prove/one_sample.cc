@@ -38,7 +38,7 @@ std::unique_ptr<ir::Model> as_batch_of_one(const ir::Model& original, const ir::
     type.shape->insert(type.shape->begin(), ir::DeclaredDim{1, {}, {}});
     graph.rename(input, graph.unique_name(name + " of a sample"));
     ir::Value* sample = graph.add_value(graph.unique_name(name + " without a batch"));
-    ir::Node* first = graph.nodes().size() > 0 ? graph.nodes().front() : nullptr;
+    ir::Node* first = graph.nodes().empty() ? nullptr : graph.nodes().front();
     graph.replace_uses(input, sample);
     add_view(*model, "Squeeze", graph.add_input(name, std::move(type)), sample, first);
     graph.remove_input(input);
