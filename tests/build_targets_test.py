@@ -99,8 +99,8 @@ def test_what_is_converted_for_directml_passes_its_check(thaw, tmp_path, save, t
 
 @pytest.mark.parametrize("options, words", [
     (["--to", "int4", "--form", "qdq"], ["opset 21", "opset 20 at most"]),
-    (["--to", "int2"], ["4 or 8 bits"]),
-    (["--to", "int4", "--real-zeros"], ["zero points"]),
+    (["--to", "int2"], ["bits 4 or 8, not 2", "convert to int4 with --form matmulnbits"]),
+    (["--to", "int4", "--real-zeros"], ["takes uint8 as input 3, not float32", "without --real-zeros"]),
 ])
 def test_blocks_that_directml_does_not_read_are_refused(thaw, tmp_path, save, options, words):
     out = tmp_path / "out.onnx"

@@ -2,6 +2,7 @@
 import csv
 import json
 import os
+import re
 from collections import Counter
 
 import numpy as np
@@ -11,7 +12,7 @@ from onnx import TensorProto as T
 from onnx import helper as h
 from onnx import numpy_helper
 
-from conftest import need_package, need_shared, session
+from conftest import SOURCE, need_package, need_shared, session
 
 F = T.FLOAT
 RULES = "THAW030,THAW031,THAW032,THAW033,THAW034,THAW035"
@@ -78,6 +79,45 @@ def test_ort_takes_each_operator_that_the_runtime_lists(find):
     assert len(names) > 100
     nodes = [node(name, ["x"], f"y{i}", domain="com.microsoft") for i, name in enumerate(names)]
     assert find(model(nodes, X, ["y0"], domains=["com.microsoft"]), "ort") == []
+
+
+def operand_words():
+    """Of Thaw's table: inputs, outputs and the parameters that may be float16, by operator of com.microsoft."""
+    text = (SOURCE / "src" / "thaw" / "ops" / "rule" / "operand_types.cc").read_text()
+    words = r'\s*"([^"]*)"'
+    rows = re.findall(r"\{kMicrosoft," + ",".join([words] * 4) + r"\}", re.sub(r'"\s*\n\s*"', "", text))
+    return {op: rest for op, *rest in rows}
+
+
+def test_operands_have_the_types_that_the_runtime_lists():
+    state = pytest.importorskip("onnxruntime.capi.onnxruntime_pybind11_state")
+    if not hasattr(state, "get_all_operator_schema"):
+        pytest.skip("this build of onnxruntime does not list its operators")
+
+    def words(formal):
+        several = "*" if formal and "Variadic" in str(formal[-1].option) else ""
+        return " ".join("." if "(" in each.typeStr else each.typeStr for each in formal) + several
+
+    schemas = {s.name: s for s in state.get_all_operator_schema() if s.domain == "com.microsoft"}
+    expected = {}
+    for name, schema in schemas.items():
+        used = {each.typeStr for each in [*schema.inputs, *schema.outputs]}
+        half = sorted(c.type_param_str for c in schema.type_constraints
+                      if "tensor(float16)" in c.allowed_type_strs and c.type_param_str in used)
+        expected[name] = [words(schema.inputs), words(schema.outputs), " ".join(half)]
+    assert len(expected) > 100 and operand_words() == expected
+
+
+def test_types_of_the_runtimes_own_operators_are_compared(find):
+    """MatMulNBits on CUDA takes no double, CDist has no kernel there, and Inverse takes one."""
+    def of(op, inputs, **attributes):
+        given = [(f"i{n}", elem_type, shape) for n, (elem_type, shape) in enumerate(inputs)]
+        return model([node(op, [name for name, _, _ in given], "y", domain="com.microsoft", **attributes)], given, ["y"],
+                     domains=["com.microsoft"])
+    assert codes(find(of("Inverse", [(T.DOUBLE, [4, 4])]), "cuda")) == {}
+    assert codes(find(of("Inverse", [(T.BFLOAT16, [4, 4])]), "cuda")) == {"THAW032": 1}
+    assert codes(find(of("CDist", [(T.FLOAT, [4, 4]), (T.FLOAT, [4, 4])], metric="sqeuclidean"), "cuda")) == {"THAW030": 1}
+    assert codes(find(of("CDist", [(T.FLOAT16, [4, 4]), (T.FLOAT16, [4, 4])], metric="sqeuclidean"), "cpu")) == {"THAW032": 1}
 
 
 def test_an_operator_of_a_later_opset_says_when_it_came(find):

@@ -146,6 +146,95 @@ def test_other_precisions_groups_and_modes(thaw, built, tmp_path):
     assert merged == whole
 
 
+CLIP = json.loads((INPUTS / "generated_clips.json").read_text())["qwen2_vl"]
+SEVERAL = {
+    "two images of each prompt": ([5, IMAGE, 17, IMAGE, 93, 31], ["--image", INPUTS / "wide.png", "--image", INPUTS / "tall.jpg", "--image", INPUTS / "tall.jpg",
+                                                                 "--image", INPUTS / "wide.png", "--files-per-prompt", 2], 2),
+    "an image and a clip": (CLIP["prompt"], ["--image", INPUTS / "wide.png", "--frames", *(INPUTS / name for name in CLIP["frames"][1:3]), "--fps", 3], 1)}
+
+
+def positions_by_hand(tokens, pictures, merge=2):
+    """Qwen2-VL's: of each picture (placeholder, grid) time, rows and columns go their own way; what follows is behind all of them."""
+    rows, at, here, left = [], 0, 0, list(pictures)
+    while at < len(tokens):
+        if not left or tokens[at] != left[0][0]:
+            rows.append((here,) * 3)
+            at, here = at + 1, here + 1
+            continue
+        frames, high, wide = left.pop(0)[1]
+        high, wide = high // merge, wide // merge
+        rows += [(here + t, here + h, here + w) for t in range(frames) for h in range(high) for w in range(wide)]
+        at, here = at + frames * high * wide, here + max(frames, high, wide)
+    return np.array(rows).T[:, None].astype(np.int64)
+
+
+@pytest.mark.parametrize("tokens, media, count", SEVERAL.values(), ids=SEVERAL)
+def test_several_images_and_clips_of_a_prompt(thaw, tmp_path, tokens, media, count):
+    """The most sensitive nodes of the decoder and the tower cost what the parts run by hand say."""
+    folder, clip = tmp_path / "onnx", json.loads((FIXTURES / "qwen2_vl" / "decoder" / "config.json").read_text())["video_token_id"]
+    thaw("build", FIXTURES / "qwen2_vl" / "decoder", "-o", folder, "--kv-cache", code=0)
+    samples = ["--tokens", ids(tokens), *media, "--max-new-tokens", 3]
+    report = thaw.json("sensitivity", folder, *samples, "--to", "int4", "--only-in", "-o", tmp_path / "report", code=0)
+    assert len(report["samples"]) == count and report["failed"] == 0
+    pictures = [[word for word in media if str(word).endswith(("png", "jpg"))][:2]] if count == 2 else [media[1:2]]
+    if count == 2:
+        pictures.append(pictures[0][::-1])
+    frames = [] if count == 2 else ["--frames", *media[3:5], "--fps", 3]
+    fed = []
+    for i, images in enumerate(pictures):
+        thaw("inputs", *images, *frames, "--for", folder, "-o", tmp_path / f"{i}.npz", code=0)
+        one = ["--tokens", ids(tokens), *(word for image in images for word in ("--image", image)), *frames]
+        with np.load(tmp_path / f"{i}.npz") as arrays:
+            fed.append((dict(arrays), thaw.json("run", folder, *one, "--max-new-tokens", 3, code=0)["tokens"]))
+
+    def logits(paths):
+        parts = {part: session(paths.get(part, folder / f"{part}.onnx")) for part in PARTS}
+        found = []
+        for arrays, answer in fed:
+            features, = parts["vision"].run(None, arrays)
+            grids = [tuple(map(int, grid)) for grid in arrays["grid_thw"]]
+            whole, left = [], list(grids)
+            pictures = list(zip([token for token in tokens if token in (IMAGE, clip)], grids, strict=True))
+            for token in tokens:
+                whole += [token] * (int(np.prod(left.pop(0))) // 4) if token in (IMAGE, clip) else [token]
+            first = len(whole) - 1
+            whole += answer[:-1]
+            embeds, = parts["embedding"].run(None, {"input_ids": np.array([whole]), "vision_features": features})
+            past = {each.name: np.zeros((1, each.shape[1], 0, each.shape[3]), np.float32)
+                    for each in parts["text"].get_inputs() if each.name.startswith("past")}
+            found.append(parts["text"].run(["logits"], {"inputs_embeds": embeds, "attention_mask": np.ones((1, len(whole)), np.int64),
+                                                       "position_ids": positions_by_hand(whole, pictures), **past})[0][0, first:first + len(answer)])
+        return found
+
+    original = logits({})
+    for part in ("vision", "text"):
+        unit = max((each for each in report["units"] if each["name"].startswith(f"{part}/")), key=lambda each: each["errors"][0]["one_at_a_time"]["kl"])
+        plan, output = tmp_path / "plan.json", tmp_path / f"{part}.onnx"
+        plan.write_text(json.dumps({"parts": {part: {"projections": "apart", "nodes": [
+            {"name": node.removeprefix(f"{part}/"), "to": "int4"} for node in unit["nodes"]]}}}))
+        thaw("convert", folder / f"{part}.onnx", "--plan", plan, *samples, "-o", output, "--no-check", code=0)
+        own = [divergence(x, y) for x, y in zip(original, logits({part: output}), strict=True)]
+        assert unit["errors"][0]["one_at_a_time"]["samples"]["kl"] == pytest.approx(own, rel=1e-3)
+
+
+def test_a_plan_of_all_parts_for_another_quantizer(thaw, built, measured, tmp_path):
+    """A file for each model, whose names are those of that model; the same nodes as in Thaw's own plan."""
+    folder, report = measured
+    budget = ["--max-bytes", report["weight_bytes"] // 4, "--no-check"]
+    made = thaw.json("plan", folder, *budget, "--file-format", "ort", "-o", tmp_path / "plans", code=0)
+    thaw("plan", folder, *budget, "-o", tmp_path / "plan.json", code=0)
+    own = json.loads((tmp_path / "plan.json").read_text())["parts"]
+    assert made["units"] and sorted(path.stem for path in (tmp_path / "plans").iterdir()) == sorted(PARTS)
+    for part in PARTS:
+        steps = json.loads((tmp_path / "plans" / f"{part}.json").read_text())["steps"]
+        thaw("optimize", built / f"{part}.onnx", "-o", tmp_path / f"{part}.onnx", "--skip", "conv-activations,standard", "--no-check", code={0, 1})
+        named = {node["name"] for node in own[part]["nodes"] if node["to"] == "int4"}
+        blocks = [step["arguments"] for step in steps if step["call"].endswith("MatMulNBitsQuantizer")]
+        assert steps and all(isinstance(step["call"], str) for step in steps)
+        for name in named:
+            assert any(name not in step["nodes_to_exclude"] for step in blocks if step.get("bits", 4) == 4), (part, name)
+
+
 def test_words_by_the_chat_template(thaw, tmp_path):
     checkpoint = with_tokenizer(FIXTURES / "qwen2_vl" / "decoder", INPUTS / "tokenizer", tmp_path / "checkpoint", CHAT)
     thaw("build", checkpoint, "-o", tmp_path / "onnx", "--kv-cache", code=0)
@@ -166,10 +255,10 @@ def test_calls_that_are_wrong(thaw, built, measured, tmp_path):
     assert "no samples to measure on" in error("sensitivity", built, "--to", "int4", "--dry-run")
     assert "folder of models" in error("sensitivity", built, *token, "--data", tmp_path, "--dry-run")
     assert "built checkpoint" in error("sensitivity", built / "text.onnx", *token, "--dry-run")
-    assert "3 prompts and 2 files" in error("sensitivity", built, *token * 3, "--image", INPUTS / "wide.png", "--image", INPUTS / "tall.jpg", "--dry-run")
+    assert "3 prompts, 2 files and 0 clips" in error("sensitivity", built, *token * 3, "--image", INPUTS / "wide.png", "--image", INPUTS / "tall.jpg", "--dry-run")
     assert "as words and as token ids" in error("sensitivity", built, *token, "--prompt", "hello", "--dry-run")
     assert "no text.onnx" in error("sensitivity", tmp_path, *token, "--dry-run")
-    assert "one model at a time" in error("plan", folder, "--max-bytes", 60000, "--no-check", "--file-format", "ort", "-o", tmp_path / "p.json")
+    assert "3 files are no groups of 2" in error("sensitivity", built, *token, *["--image", INPUTS / "wide.png"] * 3, "--files-per-prompt", 2, "--dry-run")
     assert "folder of models" in error("plan", folder, "--max-bytes", 60000, "--data", tmp_path, "-o", tmp_path / "p.json")
     thaw("plan", folder, "--max-bytes", 60000, "--no-check", "-o", tmp_path / "p.json", code=0)
     (tmp_path / "other.onnx").write_bytes((built / "text.onnx").read_bytes())

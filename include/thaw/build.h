@@ -49,6 +49,9 @@ struct BuildOptions {
   NumberFormat weights = NumberFormat::kKeep;
   BlockOptions blocks = {};
   BuildTarget target = BuildTarget::kPortable;
+  // With kPortable: a backend that `check` knows (target_names()), whose table says which operators, opset and forms of blocks may be
+  // written. Empty: none. See set_target.
+  std::string backend = {};
   int64_t opset = 20;     // 18 to 20
   bool kv_cache = false;  // text: inputs past_key_values.* and position_ids, outputs present.*
   // text, with kv_cache: input inputs_embeds [batch, seq, hidden], the output of embedding.onnx, instead of input_ids. build() sets
@@ -63,6 +66,9 @@ struct BuildOptions {
   SizeRenames rename = {};
   bool load = true;  // load every part in ONNX Runtime before it is published; else small parts only
 };
+
+// A target by its name among target_names(), in `target` or `backend`. Throws thaw::Error (kInvalidArgument) for another one.
+THAW_API void set_target(const std::string& name, BuildOptions& options);
 
 struct BuiltFile {
   std::string part;

@@ -103,6 +103,9 @@ struct ConvertOptions {
   bool convert_io = false;  // convert inputs and outputs too; else there are Casts after inputs and before outputs
   bool optimize = true;     // run `optimize` first
   OptimizeTarget target = OptimizeTarget::kPortable;
+  // With kPortable: a backend that `check` knows (target_names()), whose table says which operators, opset and forms may be written.
+  // What it does not take is refused (kInvalidArgument), or left in float32 with the reason. Empty: none. See set_target.
+  std::string backend = {};
   // Initializers that are inputs too become constants, and are no inputs any more. Else they stay unchanged from IR version 4 on, as a
   // caller may override them.
   bool constant_weights = false;
@@ -170,7 +173,8 @@ struct ConvertReport {
   // Why it is not accepted: nothing to convert, runs that fail where the original's do not, outputs that are not finite.
   std::vector<std::string> failures = {};
   std::vector<std::string> not_compared = {};  // what could not be compared, and why
-  std::vector<std::string> unsupported = {};   // for kDirectml: what the target does not support, a sentence each
+  std::vector<std::string> unsupported = {};   // of a target with a table: what it does not support, a sentence each
+  std::string target = {};                     // that target's name, "directml"; empty for the others
   Runtime runtime = {};                        // of the comparison; without a version where nothing ran
   bool is_checked = false;                     // ConvertOptions::check
 
@@ -181,6 +185,9 @@ struct ConvertReport {
            !load_check.has_failed();
   }
 };
+
+// A target by its name among target_names(), in `target` or `backend`. Throws thaw::Error (kInvalidArgument) for another one.
+THAW_API void set_target(const std::string& name, ConvertOptions& options);
 
 // Changes the model in place. Inputs, outputs, symbols and all shapes stay, except initializers that become constants. Weights are
 // converted when the model is saved, a slice at a time. A model whose result is not accepted stays unchanged, and nothing is written.

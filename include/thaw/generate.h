@@ -37,16 +37,21 @@ struct GenerateOptions {
   std::function<void(int64_t token, std::string_view text)> progress = {};
 };
 
-// Samples of a folder of models: prompts, each with at most one image or recording, and the answer that the models give. A list of one
-// goes with each of the other.
+// Samples of a folder of models: prompts, each with its images, recordings or clip, and the answer that the models give. Of prompts,
+// groups of files and clips, a list of one goes with each of the others.
 struct PromptOptions {
   std::filesystem::path checkpoint = {};          // as GenerateOptions::checkpoint
   std::vector<std::filesystem::path> files = {};  // images or recordings; empty: words alone
+  int64_t files_per_prompt = 1;                   // so many in a row go with one prompt
+  // Qwen's: frames of the clip of each prompt, in order; after the images.
+  std::vector<std::vector<std::filesystem::path>> clips = {};
+  std::optional<double> frame_rate = {};          // as GenerateOptions::frame_rate
   std::vector<std::string> prompts = {};          // users' messages, to which the chat template is applied
   std::vector<std::vector<int64_t>> tokens = {};  // instead: whole prompts as token ids, a placeholder for each file
   int64_t answer_tokens = 16;                     // at most so many tokens of an answer are fed, and compared
 
   bool any() const { return !prompts.empty() || !tokens.empty(); }
+  bool has_media() const { return !files.empty() || !clips.empty(); }
 };
 
 struct Generated {

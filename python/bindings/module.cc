@@ -301,7 +301,9 @@ void bind_verbs(nb::module_& m) {
       nb::arg("model"), nb::arg("options"));
   m.def("rules", &rules);
   m.def("targets", &target_names);
-  m.def("set_target", &set_target);
+  m.def("set_target", nb::overload_cast<const std::string&, OptimizeOptions&>(&set_target));
+  m.def("set_target", nb::overload_cast<const std::string&, ConvertOptions&>(&set_target));
+  m.def("set_target", nb::overload_cast<const std::string&, BuildOptions&>(&set_target));
   m.def("profiles_json", [](const std::vector<ShapeProfile>& profiles) { return to_json(std::span(profiles)); });
   def_on_copy(m, "fix", &fix);
   m.def(
@@ -316,7 +318,7 @@ void bind_verbs(nb::module_& m) {
   def_on_copy(m, "convert", &convert);
   m.def("read_plan", &read_plan, nb::arg("path"), nb::arg("options"), nb::arg("model"));
   m.def("default_method", &default_method, nb::arg("to"), nb::arg("has_samples"), nb::arg("real_zeros"));
-  m.def("default_form", &default_form, nb::arg("target").none());
+  m.def("default_precision", &default_precision, nb::arg("precision"), nb::arg("target"));
   def_on_copy(m, "pin", &pin);
   m.def(
       "pin_each",

@@ -38,14 +38,14 @@ class _Files:
     """The files of a call.
 
     Attributes:
-        model: The model, then its external data, all below one folder.
+        model: The model, then its external data, all below one folder; of a folder of models all that is in it.
         samples: Those that may be samples.
-        data: The file or the folder of samples.
+        data: The file or the folder of samples; None of a folder of models, which are measured on prompts.
     """
 
     model: list[Path]
     samples: list[Path]
-    data: Path
+    data: Path | None
 
     def states(self) -> dict[Path, tuple[int, int]]:
         """Size and time of each."""
@@ -93,7 +93,8 @@ class _Measuring(WorkerPlugin):
                 path = self._files / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
-            self._shard = replace(self._shard, model=self._files / self._shard.model, data=self._files / self._shard.data)
+            data = self._shard.data
+            self._shard = replace(self._shard, model=self._files / self._shard.model, data=data and self._files / data)
             self._sent = {}
         await worker.set_resources(**{_RESOURCE: 1})
 
@@ -162,7 +163,20 @@ def _count_of_earlier(folder: Path) -> int | None:
     return counts.pop() if len(counts) == 1 else None
 
 
-def _files_of(model: Path, data: Path) -> _Files:
+def read_with(asked: dict[str, Any]) -> list[Path]:
+    """The files that prompts for a folder of models are read from; the checkpoint's folder stands for what is in it."""
+    found = [*asked.get("files", ()), *(frame for clip in asked.get("clips", ()) for frame in clip)]
+    checkpoint = asked.get("checkpoint")
+    return found + ([] if checkpoint is None else _inside(checkpoint))
+
+
+def _inside(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if path.is_file()] if folder.is_dir() else []
+
+
+def _files_of(model: Path, data: Path | None, read: list[Path]) -> _Files:
+    if data is None:
+        return _Files(_inside(model), read, None)
     loaded = load(model)
     if data.is_dir():
         samples = [path for path in sorted(data.iterdir()) if path.is_file()]
@@ -173,6 +187,8 @@ def _files_of(model: Path, data: Path) -> _Files:
 
 def _sent(files: _Files, preprocessing: list[str], why: str) -> dict[str, bytes]:
     """Contents by path on the worker."""
+    if files.data is None:
+        raise InvalidArgument(f"{why}; put the folder of models and what prompts show in folders that every worker sees")
     for word in preprocessing:
         value = word.partition("=")[2]
         if value and os.path.exists(value):
@@ -279,22 +295,23 @@ def _folder_of_shards(folder: Path | None) -> Iterator[Path | None]:
             beside.rmdir()
 
 
-def sensitivity(client: Client, measure: Callable[..., _thaw.SensitivityReport], model: ModelLike, folder: Path | None, data: Path,
+def sensitivity(client: Client, measure: Callable[..., _thaw.SensitivityReport], model: ModelLike, folder: Path | None, data: Path | None,
                 preprocessing: list[str], shards: int | None, retries: int, resume: bool,
-                progress: Callable[[int, int], None] | None) -> _thaw.SensitivityReport:
+                progress: Callable[[int, int], None] | None, read: list[Path]) -> _thaw.SensitivityReport:
     """Measures shards on the workers of `client`, and merges them.
 
     Args:
         client: A client that is not asynchronous.
         measure: `sensitivity` with its options but those that are named here.
-        model: The model.
+        model: The model, or a folder of models.
         folder: For the report; None: none.
-        data: Samples.
+        data: Samples; None of a folder, which is measured on prompts.
         preprocessing: Options of `thaw inputs`.
         shards: How many; None: one for each worker.
         retries: How often a shard whose process was ended is measured again.
         resume: Go on with what the folder has of this run.
         progress: Called with runs of nodes done and in total, of all shards.
+        read: Of a folder of models: what its prompts are read from.
 
     Returns:
         The report, as one process makes it.
@@ -306,10 +323,10 @@ def sensitivity(client: Client, measure: Callable[..., _thaw.SensitivityReport],
     if resume and folder is None:
         raise InvalidArgument("there is nothing to resume from without a folder; name that of the call that was stopped")
     name = f"onnx_thaw-{uuid.uuid4().hex}"
-    named = str(load(model).path)
+    named = str(model) if data is None else str(load(model).path)
     with _folder_of_shards(folder) as beside:
         with as_file(model) as path:
-            files = _files_of(path.absolute(), data.absolute())
+            files = _files_of(path.absolute(), data and data.absolute(), read)
             sights = _sights(client, files, beside)
             of_shards = beside if all(each.writes_folder for each in sights) else None
             if resume and of_shards is None:
@@ -318,7 +335,8 @@ def sensitivity(client: Client, measure: Callable[..., _thaw.SensitivityReport],
             count = shards or (_count_of_earlier(of_shards) if resume and of_shards else None) or len(sights)
             sees_all = all(each.sees_files for each in sights)
             sent = {} if sees_all else _sent(files, preprocessing, "not every worker sees the files by their paths")
-            where = (files.model[0], files.data) if sees_all else (Path("model", path.name), Path("data", data.absolute().name))
+            own = path.absolute() if data is None else files.model[0]
+            where = (own, files.data) if sees_all else (Path("model", path.name), data and Path("data", data.absolute().name))
             if of_shards is not None and not resume:
                 for number in range(1, count + 1):
                     Path(of_shards, _folder_name(number, count), "measured.jsonl").unlink(missing_ok=True)
@@ -331,7 +349,7 @@ def sensitivity(client: Client, measure: Callable[..., _thaw.SensitivityReport],
             for number, text in enumerate(reports, 1):
                 Path(merging, f"{number}.json").write_text(text, "utf-8")
             merged = _thaw.merge_reports([Path(merging, f"{number}.json") for number in range(1, count + 1)],
-                                         "" if folder is None else folder, "" if named == "." else named, str(data))
+                                         "" if folder is None else folder, "" if named == "." else named, str(data or ""))
         if of_shards is not None:
             for number in range(1, count + 1):
                 shutil.rmtree(of_shards / _folder_name(number, count), ignore_errors=True)

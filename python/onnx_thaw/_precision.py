@@ -39,6 +39,7 @@ def _int8(dynamic: bool, range: str, percentile: float, per_tensor: bool, symmet
 def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep", plan: PathLike | None = None,
             data: PathLike | None = None, held_out: PathLike | None = None, preprocessing: Iterable[str] = (),
             prompt: str | Iterable[str] = (), tokens: Iterable[Iterable[int]] = (), files: PathLike | Iterable[PathLike] = (),
+            files_per_prompt: int = 1, clips: Iterable[PathLike | Iterable[PathLike]] = (), fps: float | None = None,
             checkpoint: PathLike | None = None, max_new_tokens: int = 16,
             keep: str | Iterable[str] = (), method: str | None = None, block: int = 32, symmetric: bool = False,
             real_zeros: bool = False, accuracy_level: int = 0, form: str | None = None, dynamic: bool = False,
@@ -61,7 +62,10 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
         preprocessing: How images or recordings become inputs: options of `thaw inputs`, such as "--resize=height:48".
         prompt: Instead of `data`, of a model in a folder that `build` wrote with `kv_cache`: users' messages, one for each sample.
         tokens: Instead, whole prompts as token ids.
-        files: The image or the recording of each prompt; one goes with all of them.
+        files: The images or recordings of the prompts; those of one go with all of them.
+        files_per_prompt: So many of these in a row go with one prompt.
+        clips: Of Qwen: the frames of each prompt's clip, in their order; one goes with all of them.
+        fps: Frames per second of the clips.
         checkpoint: The folder with config.json and tokenizer; by default that of the model.
         max_new_tokens: At most so many tokens of each answer are fed.
         keep: Shell patterns of nodes and operators that stay unchanged.
@@ -71,7 +75,7 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
         symmetric: Blocks without zero points.
         real_zeros: Zero points of blocks in the scales' dtype, which MatMulNBits takes with 2, 3 and 4 bits.
         accuracy_level: Of MatMulNBits: 0 the kernel's choice, 1 float32, 2 float16, 3 bfloat16, 4 INT8 activations.
-        form: Of blocks: "matmulnbits", or "qdq", ONNX's DequantizeLinear; None: "qdq" where `target` is "portable".
+        form: Of blocks: "matmulnbits", or "qdq", ONNX's DequantizeLinear; None: what `target` takes.
         dynamic: INT8 with scales that are measured in each run.
         range: Of INT8 activations: "min-max", "percentile", "entropy" or "mse".
         percentile: Of "percentile": the share of values within the range, 50 to 100.
@@ -87,7 +91,8 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
         correct_bias: INT8: bias correction (Nagel et al. 2019).
         io: "convert" inputs and outputs too, or "keep" them.
         optimize: Run `optimize` first.
-        target: "portable", "ort" or "directml"; None: "portable", but for the form of blocks.
+        target: Whose operators and forms the result may have: one of `targets()`; None: "portable", but for the form of blocks.
+            Zero points are left out where the target takes none.
         constant_weights: Initializers that are inputs too become constants.
         check: Compare the result with the original.
         inputs: For the check: arrays by input name; the rest is drawn.
@@ -101,7 +106,8 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
         The report and the model. SQNR is 10 log10(sum x^2 / sum (x - y)^2), in dB.
 
     Raises:
-        InvalidArgument: options that contradict each other, and patterns in `keep` that match no node.
+        InvalidArgument: options that contradict each other, patterns in `keep` that match no node, and what `target` does not
+            take.
 
     Examples:
         >>> small = thaw.convert("tower.onnx", to="int4", data="samples", held_out="held_out")
@@ -109,24 +115,25 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
         (True, 17)
     """
     options = _thaw.ConvertOptions()
-    options.prompts = _prompts(prompt, tokens, files, checkpoint, max_new_tokens)
-    asked = choice(_thaw.OptimizeTarget, target) if target is not None else None
+    options.prompts = _prompts(prompt, tokens, files, files_per_prompt, clips, fps, checkpoint, max_new_tokens)
     options.precision.to = choice(_thaw.NumberFormat, to)
     blocks = _blocks(block, symmetric, real_zeros, accuracy_level)
     if method is not None:
         blocks.method = choice(_thaw.BlockMethod, method)
     elif plan is None:
         blocks.method = _thaw.default_method(options.precision.to, data is not None or options.prompts.any, real_zeros)
-    blocks.form = choice(_thaw.BlockForm, form) if form is not None else _thaw.default_form(asked)
     options.precision.blocks = blocks
     options.precision.int8 = _int8(dynamic, range, percentile, per_tensor, symmetric_activations, signed_activations,
                                    asymmetric_weights, unsigned_weights, reduced_range, smooth, equalize, activation_products,
                                    correct_bias)
+    options.precision = _thaw.default_precision(options.precision, (target or "").lower())
+    if form is not None:
+        options.precision.blocks.form = choice(_thaw.BlockForm, form)
     if plan is not None:
         _thaw.read_plan(Path(plan), options, model if isinstance(model, (str, os.PathLike)) else "")
     options.keep, options.convert_io, options.optimize = many(keep), word("io", io, {"convert": True, "keep": False}), optimize
-    if asked is not None:
-        options.target = asked
+    if target is not None:
+        _thaw.set_target(target.lower(), options)
     options.constant_weights, options.check = constant_weights, check
     if data is not None:
         options.data = Path(data)
@@ -140,7 +147,8 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
 @verb
 def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathLike | None = None,
                 to: str | Iterable[str] = "int8-blocks", prompt: str | Iterable[str] = (), tokens: Iterable[Iterable[int]] = (),
-                files: PathLike | Iterable[PathLike] = (), checkpoint: PathLike | None = None, max_new_tokens: int = 16,
+                files: PathLike | Iterable[PathLike] = (), files_per_prompt: int = 1, clips: Iterable[PathLike | Iterable[PathLike]] = (), fps: float | None = None,
+                checkpoint: PathLike | None = None, max_new_tokens: int = 16,
                 preprocessing: Iterable[str] = (), outputs: Iterable[str] = (), keep: str | Iterable[str] = (),
                 metric: str | None = None, mode: str = "exact", exact_below: float = 3e9, group: str = "node", only_in: bool = False,
                 method: str | None = None, block: int = 32, symmetric: bool = False, real_zeros: bool = False,
@@ -161,7 +169,10 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
         to: Precisions; each node is measured in each.
         prompt: Of a folder of models: users' messages, one for each sample.
         tokens: Instead, whole prompts as token ids.
-        files: The image or the recording of each prompt; one goes with all of them.
+        files: The images or recordings of the prompts; those of one go with all of them.
+        files_per_prompt: So many of these in a row go with one prompt.
+        clips: Of Qwen: the frames of each prompt's clip, in their order; one goes with all of them.
+        fps: Frames per second of the clips.
         checkpoint: The folder with config.json and tokenizer; by default that of the models.
         max_new_tokens: At most so many tokens of each answer are compared.
         preprocessing: Options of `thaw inputs`.
@@ -224,7 +235,7 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
     is_folder = isinstance(model, (str, os.PathLike)) and os.path.isdir(model)
     if data is not None:
         options.data = Path(data)
-    options.prompts = _prompts(prompt, tokens, files, checkpoint, max_new_tokens)
+    options.prompts = _prompts(prompt, tokens, files, files_per_prompt, clips, fps, checkpoint, max_new_tokens)
     options.preprocessing = list(preprocessing)
     options.outputs, options.keep = list(outputs), many(keep)
     options.metric = _thaw.default_metric(is_folder) if metric is None else choice(_thaw.ErrorMetric, metric)
@@ -237,9 +248,15 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
     if client is not None:
         if shard is not None:
             raise InvalidArgument("a shard is measured here, and a client measures all of them; give one of both")
-        if data is None:
-            raise InvalidArgument("a client measures one model on samples; expected data, or a model of the folder")
+        if data is None and not is_folder:
+            raise InvalidArgument("there are no samples for the workers; expected data, or a folder of models with prompts")
         from onnx_thaw import _dask
+        asked = {}
+        if is_folder:
+            clips, own = [paths(each) for each in clips], None if checkpoint is None else Path(checkpoint).absolute()
+            asked = {"prompt": many(prompt), "tokens": [list(each) for each in tokens], "files": [each.absolute() for each in paths(files)],
+                     "files_per_prompt": files_per_prompt, "clips": [[each.absolute() for each in clip] for clip in clips], "fps": fps,
+                     "checkpoint": own, "max_new_tokens": max_new_tokens}
         measure = partial(sensitivity, to=many(to), preprocessing=list(preprocessing), outputs=list(outputs), keep=many(keep),
                           metric=metric, mode=mode, exact_below=exact_below, group=group, only_in=only_in, method=method, block=block,
                           symmetric=symmetric, real_zeros=real_zeros, accuracy_level=accuracy_level, dynamic=dynamic, range=range,
@@ -247,9 +264,10 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
                           signed_activations=signed_activations, asymmetric_weights=asymmetric_weights,
                           unsigned_weights=unsigned_weights, reduced_range=reduced_range, smooth=smooth, equalize=equalize,
                           activation_products=activation_products, correct_bias=correct_bias, target=target, optimize=optimize,
-                          max_memory=max_memory, seed=seed)
-        return _dask.sensitivity(client, measure, model, Path(folder) if folder is not None else None, Path(data),
-                                 list(preprocessing), shards, retries, resume, progress)
+                          max_memory=max_memory, seed=seed, **asked)
+        return _dask.sensitivity(client, measure, model, Path(folder) if folder is not None else None,
+                                 None if data is None else Path(data), list(preprocessing), shards, retries, resume, progress,
+                                 _dask.read_with(asked))
     if progress is not None:
         options.progress = progress
     if is_folder and isinstance(model, (str, os.PathLike)):
@@ -257,9 +275,11 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
     return _thaw.sensitivity(load(model), options, Path(folder) if folder is not None else "")
 
 
-def _prompts(prompt: str | Iterable[str], tokens: Iterable[Iterable[int]], files: PathLike | Iterable[PathLike],
-             checkpoint: PathLike | None, max_new_tokens: int) -> _thaw.PromptOptions:
+def _prompts(prompt: str | Iterable[str], tokens: Iterable[Iterable[int]], files: PathLike | Iterable[PathLike], files_per_prompt: int,
+             clips: Iterable[PathLike | Iterable[PathLike]], fps: float | None, checkpoint: PathLike | None,
+             max_new_tokens: int) -> _thaw.PromptOptions:
     made = _thaw.PromptOptions()
+    made.files_per_prompt, made.clips, made.frame_rate = files_per_prompt, [paths(each) for each in clips], fps
     made.prompts, made.tokens, made.files = many(prompt), [list(each) for each in tokens], paths(files)
     made.answer_tokens = max_new_tokens
     if checkpoint is not None:
@@ -294,7 +314,9 @@ def merge_reports(reports: PathLike | Iterable[PathLike], folder: PathLike | Non
 def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = None, *, max_bytes: int | None = None,
          max_error: float | None = None, target_sqnr: float | None = None, model: PathLike | None = None,
          data: PathLike | None = None, preprocessing: Iterable[str] = (), prompt: str | Iterable[str] = (),
-         tokens: Iterable[Iterable[int]] = (), files: PathLike | Iterable[PathLike] = (), checkpoint: PathLike | None = None,
+         tokens: Iterable[Iterable[int]] = (), files: PathLike | Iterable[PathLike] = (),
+         files_per_prompt: int = 1, clips: Iterable[PathLike | Iterable[PathLike]] = (), fps: float | None = None,
+         checkpoint: PathLike | None = None,
          max_new_tokens: int = 16, check: bool = True, file_format: str = "thaw") -> _thaw.PlanResult:
     """The plan with least error within a number of bytes, or with fewest bytes within an error.
 
@@ -309,7 +331,10 @@ def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = Non
         preprocessing: How images or recordings become inputs: options of `thaw inputs`; by default those of the report.
         prompt: Of a folder of models: messages to measure plans on; by default those of the report.
         tokens: Instead, whole prompts as token ids.
-        files: The image or the recording of each prompt; one goes with all of them.
+        files: The images or recordings of the prompts; those of one go with all of them.
+        files_per_prompt: So many of these in a row go with one prompt.
+        clips: Of Qwen: the frames of each prompt's clip, in their order; one goes with all of them.
+        fps: Frames per second of the clips.
         checkpoint: The folder with config.json and tokenizer; by default that of the report.
         max_new_tokens: At most so many tokens of each answer are compared.
         check: Measure plans; else use predictions, and run nothing.
@@ -338,7 +363,7 @@ def plan(report: _thaw.SensitivityReport | PathLike, path: PathLike | None = Non
     if data is not None:
         options.data = Path(data)
     options.preprocessing, options.check = list(preprocessing), check
-    options.prompts = _prompts(prompt, tokens, files, checkpoint, max_new_tokens)
+    options.prompts = _prompts(prompt, tokens, files, files_per_prompt, clips, fps, checkpoint, max_new_tokens)
     options.format = choice(_thaw.PlanFormat, file_format)
     if isinstance(report, _thaw.SensitivityReport):
         read = report

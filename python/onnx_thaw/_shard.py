@@ -23,7 +23,7 @@ class Shard:
     Attributes:
         measure: `sensitivity` with its options but those that are named here.
         model: Path of the model.
-        data: Path of the samples.
+        data: Path of the samples; None of a folder of models, which is measured on the prompts that `measure` has.
         folder: Of the shard's report and journal, from which it goes on; None: none.
         shard: Which of how many, from 1.
         threads: At most so many compute at a time.
@@ -32,7 +32,7 @@ class Shard:
 
     measure: Callable[..., _thaw.SensitivityReport]
     model: Path
-    data: Path
+    data: Path | None
     folder: Path | None
     shard: tuple[int, int]
     threads: int

@@ -229,7 +229,11 @@ def build_options(*, part: str = "all", dtype: str = "f32", target: str = "porta
         options.dtype = _thaw.DataType.FLOAT16 if activations else _thaw.DataType.FLOAT
     options.blocks.method, options.blocks.block, options.blocks.symmetric = choice(_thaw.BlockMethod, method), block, symmetric
     options.blocks.real_zeros, options.blocks.accuracy_level = real_zeros, accuracy_level
-    options.target, options.lora = choice(_thaw.BuildTarget, target), choice(_thaw.Lora, lora)
+    options.lora = choice(_thaw.Lora, lora)
+    _thaw.set_target(target.lower(), options)
+    precision = _thaw.PrecisionOptions()
+    precision.to, precision.blocks = options.weights, options.blocks
+    options.blocks.symmetric = _thaw.default_precision(precision, target.lower()).blocks.symmetric
     options.input = choice(_thaw.VisionInput, vision_input)
     if pooling is not None:
         options.pooling = choice(_thaw.Pooling, pooling)
@@ -249,7 +253,7 @@ def build(checkpoint: PathLike, folder: PathLike, *, part: str = "all", dtype: s
         folder: Where <part>.onnx and <part>.onnx.data go; made where it is not there.
         part: "vision", "text", "audio", "embedding" or "all".
         dtype: "f32", "f16" or "bf16"; or of matrices alone "int4", "int4-f16" or "int8-blocks".
-        target: "portable", "ort" or "directml".
+        target: Whose operators and forms the models may have: one of `targets()`.
         opset: 18 to 20.
         kv_cache: Of text: inputs past_key_values.*, outputs present.*.
         genai: What onnxruntime-genai loads; implies kv_cache.

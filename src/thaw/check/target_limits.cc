@@ -75,6 +75,9 @@ class LimitLook {
                    fmt::format("has {}, which {} does not take", input_name(at_, static_cast<size_t>(number)), title()),
                    "leave it out", value);
         return;
+      case Kind::kZeros:
+        for (const int number : condition.numbers) look_at_zeros(static_cast<size_t>(number));
+        return;
       case Kind::kKnown:
         return look_at_known(condition);
       case Kind::kRank:
@@ -99,6 +102,17 @@ class LimitLook {
     refuse(fmt::format("constant {}", number),
            fmt::format("has a computed {}; {} takes a constant there", input_name(at_, number), title()),
            "where it follows from sizes alone, fix these with `thaw pin`; else make it a constant", value);
+  }
+
+  void look_at_zeros(size_t number) {
+    const ir::Value* value = input(number);
+    if (!value) return;
+    const auto zeros = view_.are_zeros(*value);
+    if (!zeros) return say(Support::kPartial, fmt::format("with zeros as {}", input_name(at_, number)));
+    if (*zeros) return;
+    refuse(fmt::format("zeros {}", number),
+           fmt::format("has other numbers than 0 in {}; {} takes zeros there", input_name(at_, number), title()),
+           "quantize it without zero points: `thaw convert` does with this target", value);
   }
 
   void look_at_count(std::string_view what, int64_t count, const KernelCondition& condition) {

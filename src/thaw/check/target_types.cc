@@ -2,12 +2,15 @@
 // which its table does not tell, are THAW037's and THAW038's.
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "thaw/check/target_faults.h"
 #include "thaw/ir/graph/location.h"
 #include "thaw/ops/rule/operand_types.h"
+#include "thaw/ops/target/kernel_types.h"
 
 namespace thaw::checking {
 namespace {
@@ -34,39 +37,11 @@ std::string how_to_fix(ops::ValueType type, const ops::TypeSet& taken) {
   return fmt::format("compute it in {}, with a Cast around it where the values allow", ir::name_of(other));
 }
 
-// An operand as constraints name it.
+// An operand of the node, and how constraints name it.
 struct Operand {
   const ir::Value* value = nullptr;
-  std::string_view parameter;
-  std::string position;  // "input 0"
-  bool is_main = false;  // "*" is about it
+  ops::KernelOperand name;
 };
-
-bool is_about(const ops::TypeConstraint& constraint, const Operand& operand) {
-  if (constraint.operands == "*") return operand.is_main;
-  return constraint.operands == operand.position ||
-         (!operand.parameter.empty() && constraint.operands == operand.parameter);
-}
-
-// All that a kernel says of the types of one operand.
-struct Said {
-  ops::TypeSet taken;  // without a condition
-  std::vector<const ops::TypeConstraint*> conditional;
-  bool is_said = false;
-};
-
-Said said_of(const ops::Kernels& kernel, const Operand& operand) {
-  Said said;
-  for (const ops::TypeConstraint& constraint : kernel.types) {
-    if (!is_about(constraint, operand)) continue;
-    said.is_said = true;
-    if (constraint.support == Support::kSupported)
-      said.taken = said.taken | constraint.types;
-    else
-      said.conditional.push_back(&constraint);
-  }
-  return said;
-}
 
 class TypeLook {
  public:
@@ -75,42 +50,31 @@ class TypeLook {
 
   void look() {
     const auto types = ops::operand_types(at_.node->domain(), at_.node->op_type(), at_.opset);
-    const std::string main = types ? main_parameter(*types) : std::string();
-    const auto operand = [&](const ir::Value* value, std::string_view parameter, std::string position, bool is_first) {
-      const bool is_main = main.empty() ? is_first : parameter == main;
-      look_at({.value = value, .parameter = parameter, .position = std::move(position), .is_main = is_main});
-    };
     const auto inputs = at_.node->inputs(), outputs = at_.node->outputs();
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i]) operand(inputs[i], types ? types->input(i) : "", fmt::format("input {}", i), i == 0);
-    for (size_t i = 0; i < outputs.size(); ++i)
-      if (outputs[i])
-        operand(outputs[i], types ? types->output(i) : "", fmt::format("output {}", i), inputs.empty() && i == 0);
+    const auto look_at_all = [&](const auto& values, std::vector<ops::KernelOperand> names) {
+      for (size_t i = 0; i < values.size(); ++i)
+        if (values[i]) look_at({.value = values[i], .name = std::move(names[i])});
+    };
+    look_at_all(inputs, ops::kernel_inputs(types, inputs.size()));
+    look_at_all(outputs, ops::kernel_outputs(types, outputs.size(), inputs.size()));
   }
 
  private:
-  // T, or the parameter of the first operand.
-  static std::string main_parameter(const ir::OperandTypes& types) {
-    if (std::ranges::count(types.inputs, "T") + std::ranges::count(types.outputs, "T") > 0) return "T";
-    return std::string(types.inputs.empty() ? types.output(0) : types.input(0));
-  }
-
   void look_at(const Operand& operand) {
-    const Said said = said_of(*kernel_.kernels, operand);
+    const ops::SaidTypes said = ops::said_types(*kernel_.kernels, operand.name);
     if (!said.is_said) return;
     const auto quantized = view_.quantized_type(*operand.value);
     for (const Met& met : view_.met(operand.value)) {
-      if (!met.type || said.taken.contains(*met.type) || (quantized && said.taken.contains(*quantized))) continue;
+      if (!met.type || (quantized && said.taken.contains(*quantized))) continue;
       const ops::TypeConstraint* under = nullptr;
-      for (const ops::TypeConstraint* constraint : said.conditional)
-        if (constraint->others || constraint->types.contains(*met.type)) under = constraint;
+      if (said.support_of(*met.type, &under) == Support::kSupported) continue;
       under ? say(operand, *met.type, *under) : refuse(operand, *met.type, said);
     }
   }
 
   std::string key_of(const Operand& operand, const std::string& type) const {
     return fmt::format("{}@{} {} {}", ir::operator_name(*at_.node), at_.opset,
-                       operand.parameter.empty() ? std::string_view(operand.position) : operand.parameter, type);
+                       operand.name.parameter.empty() ? operand.name.position : operand.name.parameter, type);
   }
 
   void say(const Operand& operand, ops::ValueType type, const ops::TypeConstraint& under) {
@@ -123,12 +87,12 @@ class TypeLook {
                        .tensor = operand.value->name()});
   }
 
-  void refuse(const Operand& operand, ops::ValueType type, const Said& said) {
+  void refuse(const Operand& operand, ops::ValueType type, const ops::SaidTypes& said) {
     const std::string text = ops::to_string(type);
-    ops::TypeSet taken = said.taken;
-    for (const ops::TypeConstraint* constraint : said.conditional) taken = taken | constraint->types;
-    const std::string parameter =
-        operand.parameter.empty() ? operand.position : fmt::format("type parameter {}", operand.parameter);
+    const ops::TypeSet taken = said.all();
+    const std::string parameter = operand.name.parameter.empty()
+                                      ? operand.name.position
+                                      : fmt::format("type parameter {}", operand.name.parameter);
     faults_.push_back({.rule = kTypeRule,
                        .key = key_of(operand, text),
                        .message = fmt::format("{} has {} in '{}'; {}'s kernel takes {} there", name_of(*at_.node), text,

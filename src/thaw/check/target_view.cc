@@ -77,6 +77,16 @@ bool TargetView::is_constant(const ir::Value& value) const {
   return folded_.contains(&value);
 }
 
+std::optional<bool> TargetView::are_zeros(const ir::Value& value) const {
+  const ir::Tensor* constant = value.constant();
+  if (!constant || !is_constant(value)) return std::nullopt;
+  try {
+    return std::ranges::all_of(constant->to_double(), [](double number) { return number == 0; });
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 bool TargetView::is_folded(const ir::Node& node) const {
   if (node.constant()) return true;
   const ops::Operator* entry = ops::registry().find(node.domain(), node.op_type());

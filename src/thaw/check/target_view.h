@@ -54,6 +54,8 @@ class TargetView {
   std::optional<ops::ValueType> quantized_type(const ir::Value& value) const;
   // A constant, or what is computed from nothing but constants and fixed shapes when the model is loaded.
   bool is_constant(const ir::Value& value) const;
+  // Whether all numbers of a constant are 0; nullopt for what is none, or whose data is missing.
+  std::optional<bool> are_zeros(const ir::Value& value) const;
 
  private:
   void walk(const ir::Graph& graph, const ir::Function* function, bool never_runs);

@@ -19,6 +19,7 @@ struct BuildArguments {
   OutputArguments output;
   BuildOptions build;
   std::pair<DataType, NumberFormat> type = {DataType::kFloat, NumberFormat::kKeep};
+  std::string target = "portable";
   bool no_check = false;
   Format format = Format::kText;
 };
@@ -27,6 +28,7 @@ int build_models(const BuildArguments& arguments) {
   BuildOptions how = arguments.build;
   std::tie(how.dtype, how.weights) = arguments.type;
   how.load = !arguments.no_check;
+  set_target(arguments.target, how);
   how.rename = arguments.output.output().rename;
   const std::string& given = arguments.output.path;
   const BuildReport report =
@@ -46,10 +48,7 @@ Action define_build(Options& options) {
       "--part", arguments->build.part,
       {{"all", "all"}, {"vision", "vision"}, {"text", "text"}, {"audio", "audio"}, {"embedding", "embedding"}},
       "the part to write (all)");
-  options.choice<BuildTarget>(
-      "--target", arguments->build.target,
-      {{"portable", BuildTarget::kPortable}, {"ort", BuildTarget::kOrt}, {"directml", BuildTarget::kDirectMl}},
-      "the backend whose operators may be used (portable)");
+  add_targets(options, arguments->target, "the backend whose operators may be used (portable)");
   options.value("--opset", arguments->build.opset, "N", "the opset: 18, 19 or 20 (20)", Bounds{1, 1000});
   options.choice<VisionInput>("--vision-input", arguments->build.input,
                               {{"patches", VisionInput::kPatches}, {"image", VisionInput::kImage}},
@@ -86,7 +85,12 @@ Action define_build(Options& options) {
       "thaw build Qwen2.5-VL-3B-Instruct -o onnx\n"
       "thaw build Qwen2.5-VL-3B-Instruct -o onnx --part vision --vision-input image\n"
       "thaw build Qwen3-ASR-0.6B -o onnx --part audio --dtype f16 --target directml");
-  return [arguments] { return build_models(*arguments); };
+  return [arguments, &options] {
+    PrecisionOptions precision{.to = arguments->type.second, .blocks = arguments->build.blocks};
+    fit(options, precision, arguments->target);
+    arguments->build.blocks.symmetric = precision.blocks.symmetric;
+    return build_models(*arguments);
+  };
 }
 
 }  // namespace thaw::cli

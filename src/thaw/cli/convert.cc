@@ -23,7 +23,7 @@ struct ConvertArguments {
   FeedArguments feeds;
   OutputArguments output;
   bool no_check = false, no_optimize = false, all = false;
-  std::optional<OptimizeTarget> target;
+  std::string target;  // empty: none was asked for
   ConvertOptions convert;
   PromptArguments prompts;
   Format format = Format::kText;
@@ -52,7 +52,7 @@ int convert_model(const ConvertArguments& arguments, const Options& options) {
   const ReportFile file(arguments.report, {arguments.model, output.path, arguments.plan});
   how.optimize = !arguments.no_optimize;
   how.check = !arguments.no_check;
-  how.target = arguments.target.value_or(OptimizeTarget::kPortable);
+  if (!arguments.target.empty()) set_target(arguments.target, how);
   how.feeds = arguments.feeds.feeds();
   Model& model = until_exit(Model::load(arguments.model));
   file.require_other(model.data_files());
@@ -80,7 +80,7 @@ Action define_convert(Options& options) {
   options.use("Use it for f16, bf16, INT8, INT4 and below; with --data it calibrates on samples and measures on them.");
   add_model(options, arguments->model);
   add_formats(options, *arguments);
-  add_target(options, arguments->target, "the backend whose operators the result may have (portable)");
+  add_targets(options, arguments->target, "the backend whose operators and forms the result may have (portable)");
   options.flag("--constant-weights", arguments->convert.constant_weights,
                "make weights that are inputs too constants, and no longer inputs");
   options.flag("--no-optimize", arguments->no_optimize, "do not run `thaw optimize` first");
@@ -96,7 +96,7 @@ Action define_convert(Options& options) {
   BlockOptions& blocks = arguments->convert.precision.blocks;
   add_blocks(options, blocks, true, "search; with --data gptq below 8 bits");
   options.choice<BlockForm>("--form", blocks.form, {{"matmulnbits", BlockForm::kMatMulNBits}, {"qdq", BlockForm::kQdq}},
-                            "MatMulNBits, or ONNX's DequantizeLinear (matmulnbits; --target portable: qdq)");
+                            "MatMulNBits, or ONNX's DequantizeLinear (what the target takes; matmulnbits without one)");
   add_preprocessing(options);
   add_model_output(options, arguments->output, "f16.onnx, NAME.int8.onnx, …,");
   add_check(options, arguments->no_check, arguments->feeds);
@@ -116,7 +116,7 @@ Action define_convert(Options& options) {
     if (arguments->plan.empty()) require_fitting(options, arguments->convert.precision);
     ConvertOptions& convert = arguments->convert;
     BlockOptions& chosen = convert.precision.blocks;
-    if (!options.given("--form")) chosen.form = default_form(arguments->target);
+    fit(options, convert.precision, arguments->target);
     if (arguments->plan.empty() && !options.given("--method"))
       chosen.method =
           default_method(convert.precision.to, !convert.data.empty() || arguments->prompts.any(), chosen.real_zeros);

@@ -11,7 +11,6 @@
 #include "thaw/cli/shared_options.h"
 #include "thaw/cli/until_exit.h"
 #include "thaw/cli/verb.h"
-#include "thaw/targets.h"
 
 namespace thaw::cli {
 namespace {
@@ -61,11 +60,7 @@ Action define_optimize(Options& options) {
   options.use("Use it before convert or a deployment; with --target it writes what that backend has kernels for.");
   add_model(options, arguments->model);
   options.heading("Passes");
-  static const std::vector<std::string> kTargets = target_names();
-  std::vector<std::pair<std::string_view, std::string>> targets;
-  for (const std::string& name : kTargets) targets.emplace_back(name, name);
-  options.choice<std::string>("--target", arguments->target, std::move(targets),
-                              "the backend whose operators the result may have (portable)");
+  add_targets(options, arguments->target, "the backend whose operators the result may have (portable)");
   options.choice<OptimizeLevel>("--level", arguments->optimize.level,
                                 {{"clean", OptimizeLevel::kClean}, {"fuse", OptimizeLevel::kFuse}},
                                 "bit-identical numbers only, or fused operators too (fuse)");

@@ -11,7 +11,7 @@
 namespace thaw::cli {
 namespace {
 
-constexpr std::string_view kPlanName = "plan.json";
+constexpr std::string_view kPlanName = "plan.json", kPlansName = "plans";
 
 struct PlanArguments {
   std::string report, output, model, data;
@@ -22,10 +22,12 @@ struct PlanArguments {
   Format format = Format::kText;
 };
 
-// The file of the plan; of a dry run none.
-std::string plan_file(const PlanArguments& arguments) {
+// The file of the plan, of other tools' plans for the models of a folder the folder; of a dry run none.
+std::string plan_file(const PlanArguments& arguments, bool is_folder) {
   if (arguments.dry_run) return {};
-  return arguments.output.empty() ? default_path(arguments.report, kPlanName) : arguments.output;
+  if (!arguments.output.empty()) return arguments.output;
+  const bool are_several = is_folder && arguments.file_format != PlanFormat::kThaw;
+  return default_path(arguments.report, are_several ? kPlansName : kPlanName);
 }
 
 // What a report's samples are not may be no samples of its plan either.
@@ -53,7 +55,7 @@ int make_plan(const PlanArguments& arguments, const Options& options) {
                             .report = !arguments.dry_run && std::filesystem::is_directory(arguments.report)
                                           ? arguments.report
                                           : std::string()};
-  const PlanReport plan = best_plan(report, how, plan_file(arguments));
+  const PlanReport plan = best_plan(report, how, plan_file(arguments, is_folder));
   write_output(arguments.format == Format::kJson ? to_json(plan, report) : to_text(plan, report));
   return plan.accepted() ? kFine : kFindings;
 }

@@ -10,7 +10,9 @@
 
 #include "thaw/core/error.h"
 #include "thaw/core/memory.h"
+#include "thaw/defaults.h"
 #include "thaw/limits.h"
+#include "thaw/targets.h"
 #include "thaw/verbs/samples.h"
 #include "thaw/verbs/texts.h"
 
@@ -229,26 +231,41 @@ std::string checkpoint_of_folder(const Options& options) {
   return given.empty() ? std::string() : given.back();
 }
 
-PromptOptions PromptArguments::prompt_options(const Options& options) const {
-  if (!images.empty() && !recordings.empty())
-    throw Error(ErrorCode::kInvalidArgument, {.what = "images and recordings are given together",
-                                              .where = "--image, --audio",
-                                              .expected = "one of them: a folder has one tower"});
-  PromptOptions made{.checkpoint = checkpoint_of_folder(options), .prompts = prompts, .answer_tokens = answer_tokens};
-  for (const std::string& one : tokens) made.tokens.push_back(verbs::parse_tokens(one));
-  for (const std::vector<std::string>* given : {&images, &recordings})
-    for (const std::string& path : *given) {
-      std::error_code failed;
-      if (!std::filesystem::is_directory(path, failed)) {
-        made.files.emplace_back(path);
-        continue;
-      }
-      std::vector<std::filesystem::path> inside;
-      for (const auto& entry : std::filesystem::directory_iterator(path))
-        if (entry.is_regular_file()) inside.push_back(entry.path());
-      std::ranges::sort(inside);
-      made.files.insert(made.files.end(), inside.begin(), inside.end());
+namespace {
+
+// A folder stands for its files, in the order of their names.
+std::vector<std::filesystem::path> files_at(const std::vector<std::string>& paths) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& path : paths) {
+    std::error_code failed;
+    if (!std::filesystem::is_directory(path, failed)) {
+      files.emplace_back(path);
+      continue;
     }
+    std::vector<std::filesystem::path> inside;
+    for (const auto& entry : std::filesystem::directory_iterator(path))
+      if (entry.is_regular_file()) inside.push_back(entry.path());
+    std::ranges::sort(inside);
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+}  // namespace
+
+PromptOptions PromptArguments::prompt_options(const Options& options) const {
+  if ((!images.empty() || !clips.empty()) && !recordings.empty())
+    throw Error(ErrorCode::kInvalidArgument, {.what = "images and recordings are given together",
+                                              .where = "--image, --frames, --audio",
+                                              .expected = "--image and --frames, or --audio: a folder has one tower"});
+  PromptOptions made{.checkpoint = checkpoint_of_folder(options),
+                     .files = files_at(images.empty() ? recordings : images),
+                     .files_per_prompt = files_per_prompt,
+                     .frame_rate = frame_rate,
+                     .prompts = prompts,
+                     .answer_tokens = answer_tokens};
+  for (const std::vector<std::string>& clip : clips) made.clips.push_back(files_at(clip));
+  for (const std::string& one : tokens) made.tokens.push_back(verbs::parse_tokens(one));
   return made;
 }
 
@@ -256,10 +273,17 @@ void add_prompts(Options& options, PromptArguments& prompts, const std::string& 
   options.heading("Prompts of a built folder");
   options.texts("--prompt", prompts.prompts, "WORDS", "what a user says, for the chat template; once for each sample");
   options.texts("--tokens", prompts.tokens, "1,22,333",
-                "instead: the whole prompt as token ids, a placeholder for its file");
-  options.list("--image", prompts.images, "FILE", "the image of each prompt, or a folder of them; one goes with all");
+                "instead: the whole prompt as token ids, a placeholder for each file");
+  options.list("--image", prompts.images, "FILE",
+               "the images of the prompts, or a folder of them; those of one prompt go with all");
   options.list("--audio", prompts.recordings, "FILE",
-               "the recording of each prompt, or a folder of them; one goes with all");
+               "the recordings of the prompts, or a folder of them; those of one prompt go with all");
+  options.value("--files-per-prompt", prompts.files_per_prompt, "N", "so many of these in a row for each prompt (1)",
+                Bounds{1, 1e9});
+  options.groups(
+      "--frames", prompts.clips, "FILE",
+      "Qwen: the frames of a prompt's clip, in their order, or a folder of them; once for each prompt or for all");
+  options.value("--fps", prompts.frame_rate, "N", "with --frames: frames per second", Bounds{1e-9, 1e9});
   options.value("--max-new-tokens", prompts.answer_tokens, "N",
                 fmt::format("{} at most this many tokens of each answer ({})", what, prompts.answer_tokens),
                 Bounds{1, 1e9});
@@ -387,6 +411,21 @@ void require_fitting(const Options& options, const PrecisionOptions& precision) 
   if (is_int8 && precision.int8.dynamic)
     refuse_given(options, kOfRanges, "--dynamic, which measures activations at each run",
                  "it with --to int8 and --data");
+}
+
+void add_targets(Options& options, std::string& target, const std::string& help) {
+  static const std::vector<std::string> kTargets = target_names();
+  std::vector<std::pair<std::string_view, std::string>> targets;
+  for (const std::string& name : kTargets) targets.emplace_back(name, name);
+  options.choice<std::string>("--target", target, std::move(targets), help);
+}
+
+void fit(const Options& options, PrecisionOptions& precision, const std::string& target) {
+  const PrecisionOptions fitting = default_precision(precision, target);
+  if (!options.given("--form")) precision.blocks.form = fitting.blocks.form;
+  precision.blocks.symmetric = fitting.blocks.symmetric;
+  precision.int8.unsigned_activations = fitting.int8.unsigned_activations;
+  precision.int8.symmetric_activations = fitting.int8.symmetric_activations;
 }
 
 void add_providers(Options& options, const std::string& name, std::vector<Provider>& providers,

@@ -104,10 +104,15 @@ void feed_media(const MediaArguments& media, const Options& options, const std::
 // Prompts that the models of a folder are measured on.
 struct PromptArguments {
   std::vector<std::string> images, recordings, prompts, tokens;
+  std::vector<std::vector<std::string>> clips;
+  std::optional<double> frame_rate;
+  int64_t files_per_prompt = 1;
   int64_t answer_tokens = PromptOptions{}.answer_tokens;
 
-  bool any() const { return !images.empty() || !recordings.empty() || !prompts.empty() || !tokens.empty(); }
-  // With the checkpoint of --for. A folder of images or recordings stands for its files, in the order of their names. Throws
+  bool any() const {
+    return !images.empty() || !recordings.empty() || !clips.empty() || !prompts.empty() || !tokens.empty();
+  }
+  // With the checkpoint of --for. A folder of images, recordings or frames stands for its files, in the order of their names. Throws
   // thaw::Error for other preprocessing, which a folder's own settings say, and for images with recordings.
   PromptOptions prompt_options(const Options& options) const;
 };
@@ -131,6 +136,10 @@ void add_int8(Options& options, Int8Options& int8);
 void require_fitting(const Options& options, const PrecisionOptions& precision);
 // "int4": the words of --to, and what each means.
 const std::vector<std::pair<std::string_view, NumberFormat>>& number_formats();
+// --target, one of all that `check` knows.
+void add_targets(Options& options, std::string& target, const std::string& help);
+// What of the precision no option says becomes what the target takes; empty: none was asked for.
+void fit(const Options& options, PrecisionOptions& precision, const std::string& target);
 // --target portable|ort|directml, of operators.
 template <typename T>
 void add_target(Options& options, T& target, const std::string& help) {

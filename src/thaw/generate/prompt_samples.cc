@@ -16,35 +16,54 @@ namespace {
 
 constexpr const char *kEmbedding = "embedding", *kText = "text";
 
-// A list of one goes with each of another.
-size_t count_of_pairs(const PromptOptions& options) {
+// A list of one goes with each of the others.
+size_t count_of_samples(const PromptOptions& options) {
   const size_t words = options.prompts.empty() ? options.tokens.size() : options.prompts.size();
-  const size_t files = options.files.size();
   if (options.prompts.empty() == options.tokens.empty())
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = words == 0 ? "no prompt is given" : "prompts are given as words and as token ids",
                  .where = "the prompts",
                  .expected = "--prompt or --tokens, once for each sample"});
-  if (files > 1 && words > 1 && files != words)
+  if (options.files_per_prompt < 1 || static_cast<int64_t>(options.files.size()) % options.files_per_prompt != 0)
     throw Error(ErrorCode::kInvalidArgument,
-                {.what = fmt::format("there are {} prompts and {} files", words, files),
+                {.what = fmt::format("{} files are no groups of {}", options.files.size(), options.files_per_prompt),
                  .where = "the prompts",
-                 .expected = "a file for each prompt, one file for all, or one prompt for all files"});
-  return std::max(words, files);
+                 .expected = "as many files for each prompt"});
+  const size_t groups = options.files.size() / static_cast<size_t>(options.files_per_prompt);
+  const size_t count = std::max({words, groups, options.clips.size()});
+  for (const size_t one : {words, groups, options.clips.size()})
+    if (one > 1 && one != count)
+      throw Error(ErrorCode::kInvalidArgument,
+                  {.what = fmt::format(
+                       "there are {} prompts, {} files{} and {} clips", words, options.files.size(),
+                       options.files_per_prompt > 1 ? fmt::format(" in groups of {}", options.files_per_prompt) : "",
+                       options.clips.size()),
+                   .where = "the prompts",
+                   .expected = "as many of each, or one for all"});
+  return count;
 }
 
-GenerateOptions pair_of(const PromptOptions& options, size_t i) {
+GenerateOptions sample_of(const PromptOptions& options, size_t i) {
   const auto of = [i](const auto& list) { return list[list.size() == 1 ? 0 : i]; };
-  GenerateOptions asked{.max_new_tokens = options.answer_tokens};
-  if (!options.files.empty()) asked.files = {of(options.files)};
+  GenerateOptions asked{.frame_rate = options.frame_rate, .max_new_tokens = options.answer_tokens};
+  if (!options.files.empty()) {
+    const auto each = static_cast<size_t>(options.files_per_prompt);
+    const size_t first = options.files.size() == each ? 0 : i * each;
+    asked.files.assign(options.files.begin() + static_cast<ptrdiff_t>(first),
+                       options.files.begin() + static_cast<ptrdiff_t>(first + each));
+  }
+  if (!options.clips.empty()) asked.clips = {of(options.clips)};
   if (!options.prompts.empty()) asked.prompt = of(options.prompts);
   if (!options.tokens.empty()) asked.tokens = of(options.tokens);
   return asked;
 }
 
-std::string name_of_pair(const GenerateOptions& asked, size_t i) {
-  return asked.files.empty() ? fmt::format("prompt {}", i + 1)
-                             : fmt::format("prompt {}, {}", i + 1, asked.files.front().filename().string());
+std::string name_of_sample(const GenerateOptions& asked, size_t i) {
+  std::string name = fmt::format("prompt {}", i + 1);
+  for (const std::filesystem::path& file : asked.files) name += fmt::format(", {}", file.filename().string());
+  for (const auto& frames : asked.clips)
+    if (!frames.empty()) name += fmt::format(", {}", frames.front().parent_path().filename().string());
+  return name;
 }
 
 // Behind a prompt of this many tokens; the last of them predicts the first of the answer.
@@ -99,19 +118,19 @@ std::unique_ptr<ir::Model> joined_parts(const std::vector<Part>& parts,
 }
 
 PromptSamples::PromptSamples(const BuiltFolder& built, const PromptOptions& options)
-    : built_(built), parts_(parts_of(built, !options.files.empty())) {
+    : built_(built), parts_(parts_of(built, options.has_media())) {
   if (options.answer_tokens < 1)
     throw Error(ErrorCode::kInvalidArgument,
                 {.what = "answers of no tokens are asked for", .where = "--max-new-tokens", .expected = "1 or more"});
-  const size_t count = count_of_pairs(options);
+  const size_t count = count_of_samples(options);
   if (built_.embedding) no_features_ = no_features(*ir::load(*built_.embedding));
   decoder_ = std::make_unique<DecoderInputs>(*ir::load(built_.text));
   PromptMaker maker(built_);
   GreedyDecoding decoding(built_, {}, false);
   for (size_t i = 0; i < count; ++i) {
     Answered& one = answered_.emplace_back();
-    one.asked = pair_of(options, i);
-    one.name = name_of_pair(one.asked, i);
+    one.asked = sample_of(options, i);
+    one.name = name_of_sample(one.asked, i);
     int64_t token = decoding.first(maker.make(one.asked));
     for (one.predicted = 1; !decoding.is_end(token) && one.predicted < static_cast<size_t>(options.answer_tokens);
          ++one.predicted) {
@@ -158,8 +177,8 @@ PartSamples::PartSamples(const BuiltFolder& built, const PromptOptions& options,
   throw Error(ErrorCode::kInvalidArgument,
               {.what = fmt::format("the prompts do not run {}.onnx", part),
                .where = built.text.parent_path().string(),
-               .expected = options.files.empty() ? "embedding.onnx or text.onnx, as no images or recordings are given"
-                                                 : "vision.onnx, audio.onnx, embedding.onnx or text.onnx"});
+               .expected = !options.has_media() ? "embedding.onnx or text.onnx, as no images or recordings are given"
+                                                : "vision.onnx, audio.onnx, embedding.onnx or text.onnx"});
 }
 
 Arrays PartSamples::read(size_t i, const std::vector<std::string>& inputs) const {

@@ -12,8 +12,11 @@
 #include "thaw/model/family/family.h"
 #include "thaw/model/family/text_head.h"
 #include "thaw/model/genai.h"
+#include "thaw/ops/target/planned_node.h"
+#include "thaw/optimize/optimize.h"
 #include "thaw/quant/convert.h"
 #include "thaw/quant/precisions.h"
+#include "thaw/quant/target_forms.h"
 #include "thaw/quant/to_blocks.h"
 #include "thaw/rewrite/rename_sizes.h"
 
@@ -35,12 +38,23 @@ void check_options(const BuildOptions& options) {
                                               .expected = "the method rtn, search or hqq",
                                               .next = "build in f32, then `thaw convert` with --data"});
   }
-  if (options.target == BuildTarget::kDirectMl && options.dtype == ir::DataType::kBfloat16) {
-    throw Error(ErrorCode::kInvalidArgument, {.what = "DirectML has no kernels of bfloat16",
-                                              .where = "--target directml",
-                                              .expected = "--dtype f16 or f32",
-                                              .next = "build with one of these"});
-  }
+}
+
+OptimizeTarget operators_of(const BuildOptions& options) {
+  return options.target == BuildTarget::kOrt        ? OptimizeTarget::kOrt
+         : options.target == BuildTarget::kDirectMl ? OptimizeTarget::kDirectml
+                                                    : OptimizeTarget::kPortable;
+}
+
+// Of the type that matrices are multiplied in.
+void check_dtype(const BuildOptions& options, const ops::Target& target) {
+  const ops::Taken taken = ops::how_taken(
+      target, {.op = "MatMul", .inputs = {options.dtype, options.dtype}, .outputs = {options.dtype}}, options.opset);
+  if (taken.support != Support::kUnsupported) return;
+  throw Error(ErrorCode::kInvalidArgument, {.what = taken.why,
+                                            .where = fmt::format("--target {}", target.name),
+                                            .expected = "a type that the target multiplies matrices in",
+                                            .next = "build with --dtype f32 or f16"});
 }
 
 // Of what --vision-input image asks for.
@@ -96,15 +110,26 @@ uint64_t weight_bytes(const ir::Model& model) {
 }
 
 // As the target has blocks: standard operators, or those of com.microsoft.
-void put_into_blocks(ir::Model& model, const BuildOptions& options) {
+void put_into_blocks(ir::Model& model, const BuildOptions& options, const ops::Target& target) {
   ConvertOptions convert;
+  convert.target = operators_of(options);
+  convert.backend = options.backend;
   convert.precision.to = options.weights;
   convert.precision.blocks = options.blocks;
-  convert.precision.blocks.form = options.target == BuildTarget::kPortable ? BlockForm::kQdq : BlockForm::kMatMulNBits;
+  // Zero points are asked for; the form is not.
+  convert.precision.blocks.form = quantizing::fitted(convert.precision, target).blocks.form;
   convert.optimize = false;
-  if (options.target == BuildTarget::kDirectMl) convert.target = OptimizeTarget::kDirectml;
   ConvertReport report;
   quantizing::convert(model, convert, nullptr, report);
+}
+
+// What the target has no kernel for, in other operators or an opset that has one.
+void write_for(const ops::Target& target, const BuildOptions& options, ir::Model& model, const AskTarget& unsupported) {
+  if (!ops::has_kernel_table(target) || unsupported(model).empty()) return;
+  optimizing::optimize(model, {.target = operators_of(options),
+                               .backend = options.backend,
+                               .level = OptimizeLevel::kClean,
+                               .only = {std::string(optimizing::kBackendPass)}});
 }
 
 // All files of the build as one.
@@ -135,6 +160,8 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
                   const TryStaged& try_staged, const AskTarget& unsupported) {
   const std::string& part = options.part;
   check_options(options);
+  const ops::Target& target = optimizing::backend_of(operators_of(options), options.backend, "build");
+  check_dtype(options, target);
   const Family& family = family_of(checkpoint);
   const std::vector<const Part*> parts = parts_to_build(family, part);
   check_input(family, options);
@@ -168,7 +195,8 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
   std::vector<std::unique_ptr<ir::Model>> models;
   for (const Part* each : parts) {
     models.push_back(each->build({checkpoint, weights, options}));
-    if (options.weights != NumberFormat::kKeep) put_into_blocks(*models.back(), options);
+    if (unsupported) write_for(target, options, *models.back(), unsupported);
+    if (options.weights != NumberFormat::kKeep) put_into_blocks(*models.back(), options, target);
     if (unsupported)
       for (const std::string& why : unsupported(*models.back()))
         report.unsupported.push_back(fmt::format("{}.onnx: {}", each->name, why));

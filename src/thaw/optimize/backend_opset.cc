@@ -31,17 +31,20 @@ int num_without_kernel(const Counts& counts, int64_t opset, const ops::TargetDom
 
 }  // namespace
 
-void change_to_opset_of(const ops::TargetDomain& taken, rewrite::PassContext& context) {
+void change_to_opset_of(const ops::TargetDomain& taken, rewrite::PassContext& context, int64_t least) {
   const ir::Model& model = context.model;
-  const int64_t now = model.opset("").value_or(0), newest = std::min(now, taken.newest);
+  const int64_t now = model.opset("").value_or(0), nearest = std::min(std::max(now, least), taken.newest);
   Counts counts;
   count_operators(*model.graph, counts);
   struct Choice {
     int64_t opset;
     int missing;
   };
-  std::vector<Choice> choices{{newest, num_without_kernel(counts, newest, taken)}};
-  for (int64_t opset = newest - 1; opset >= rewrite::kOldestAimedAt; --opset)
+  // The nearest first.
+  std::vector<Choice> choices{{nearest, num_without_kernel(counts, nearest, taken)}};
+  for (int64_t opset = nearest - 1; opset >= std::max(least, rewrite::kOldestAimedAt); --opset)
+    choices.push_back({opset, num_without_kernel(counts, opset, taken)});
+  for (int64_t opset = nearest + 1; now < least && opset <= std::min(taken.newest, ir::newest_opset()); ++opset)
     choices.push_back({opset, num_without_kernel(counts, opset, taken)});
   std::ranges::stable_sort(choices, {}, &Choice::missing);
   std::string why;

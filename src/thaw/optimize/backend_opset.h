@@ -9,6 +9,7 @@ namespace thaw::optimizing {
 // Changes a model to the opset at which a table of ONNX's own operators has no kernel for the fewest of its nodes: its own, or the
 // table's newest where that is older, or one before it. Where none has an equal of every node, the model stays as it is, and
 // `changes.left` says why.
-void change_to_opset_of(const ops::TargetDomain& taken, rewrite::PassContext& context);
+// With `least` none before that: a model of an older opset is taken to one from there on.
+void change_to_opset_of(const ops::TargetDomain& taken, rewrite::PassContext& context, int64_t least = 0);
 
 }  // namespace thaw::optimizing

@@ -110,7 +110,7 @@ std::vector<Pass> clean_passes() {
       {"share-nodes", "what is computed twice is computed once", share_nodes},
       {"share-sizes", "a size that is computed in several ways is computed in one", share_sizes},
       {"reshape-targets", "computed shapes become constants of 0 and -1", write_reshape_targets},
-      {"directml",
+      {kBackendPass,
        "operators without a kernel in older ones, branches, maps and sums without graphs, positions counted without "
        "shapes "
        "(backends with a table)",
@@ -243,15 +243,19 @@ const ops::Target& target_of(OptimizeTarget target) {
   }
 }
 
-const ops::Target& backend_of(const OptimizeOptions& options) {
-  if (options.backend.empty()) return target_of(options.target);
-  const ops::Target* found = ops::find_target(options.backend);
-  if (found && options.target == OptimizeTarget::kPortable) return *found;
+const ops::Target& backend_of(OptimizeTarget target, const std::string& backend, std::string_view verb) {
+  if (backend.empty()) return target_of(target);
+  const ops::Target* found = ops::find_target(backend);
+  if (found && target == OptimizeTarget::kPortable) return *found;
   throw Error(ErrorCode::kInvalidArgument,
-              {.what = found ? fmt::format("the backend '{}' stands beside a target of its own", options.backend)
-                             : fmt::format("there is no backend '{}'", options.backend),
-               .where = "optimize",
+              {.what = found ? fmt::format("the backend '{}' stands beside a target of its own", backend)
+                             : fmt::format("there is no backend '{}'", backend),
+               .where = std::string(verb),
                .expected = fmt::format("the portable target, and one of {}", fmt::join(ops::target_names(), ", "))});
+}
+
+const ops::Target& backend_of(const OptimizeOptions& options) {
+  return backend_of(options.target, options.backend, "optimize");
 }
 
 bool is_fusion(std::string_view pass) { return has(fuse_passes(), pass); }

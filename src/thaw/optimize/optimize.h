@@ -19,11 +19,16 @@ enum class FrozenSizes : uint8_t { kKeptApart, kMeant };
 rewrite::Changes optimize(ir::Model& model, const OptimizeOptions& options = {},
                           FrozenSizes sizes = FrozenSizes::kKeptApart);
 
+// The pass that writes what a backend has kernels for.
+inline constexpr std::string_view kBackendPass = "directml";
+
 // Whether a pass puts operators in the place of arithmetic, so that results round otherwise.
 bool is_fusion(std::string_view pass);
 
 // What a target takes, as data; that of the backend where one is named. Throws thaw::Error for a name that there is not.
 const ops::Target& target_of(OptimizeTarget target);
+// That of a target and the backend beside it. Throws thaw::Error (kInvalidArgument) where both are given, or none is of that name.
+const ops::Target& backend_of(OptimizeTarget target, const std::string& backend, std::string_view verb);
 const ops::Target& backend_of(const OptimizeOptions& options);
 
 // Nodes with those of subgraphs, and bytes of initializers.

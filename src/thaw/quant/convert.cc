@@ -21,6 +21,7 @@
 #include "thaw/quant/int8/passes.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/quant/seen_ranges.h"
+#include "thaw/quant/target_forms.h"
 #include "thaw/quant/to_blocks.h"
 #include "thaw/rewrite/change_opset.h"
 #include "thaw/rewrite/constant_weights.h"
@@ -47,7 +48,8 @@ void optimize_first(ir::Model& model, const ConvertOptions& options, ConvertRepo
   const optimizing::Weight before = optimizing::weigh(*model.graph);
   // There are no kernels in fewer bits for what conv-activations makes, and an 8-bit one cuts off as a Relu does in the scale.
   // Whose operators the model has is not asked here: `thaw optimize --target portable` is.
-  const OptimizeOptions how{.target = options.target, .skip = {"conv-activations", "standard"}};
+  const OptimizeOptions how{
+      .target = options.target, .backend = options.backend, .skip = {"conv-activations", "standard"}};
   rewrite::Changes changes = optimizing::optimize(model, how);
   const optimizing::Weight after = optimizing::weigh(*model.graph);
   done.changed = std::move(changes.made);
@@ -64,9 +66,9 @@ void inline_calls(ir::Model& model) {
 
 // Convolutions, pools and most of what else there is take bfloat16 since opset 22. A model that cannot be taken there keeps
 // its opset, and more of its nodes stay in float32.
-void raise_opset_for_bfloat16(ir::Model& model, const ConvertOptions& options) {
+void raise_opset_for_bfloat16(ir::Model& model, const ConvertOptions& options, const ops::Target& target) {
   constexpr int64_t kFirstForAll = 22;
-  if (!any_is(options, NumberFormat::kBfloat16) || options.target == OptimizeTarget::kDirectml ||
+  if (!any_is(options, NumberFormat::kBfloat16) || target.domain("")->newest < kFirstForAll ||
       model.opset("").value_or(1) >= kFirstForAll)
     return;
   try {
@@ -84,9 +86,9 @@ void raise_opset_for_int8(ir::Model& model, const ConvertOptions& options) {
 
 // What the passes of `convert` work on.
 struct Conversion : rewrite::PassContext {
-  Conversion(ir::Model& changed, const ConvertOptions& how, const Precisions& chosen, const Samples* data,
-             std::vector<std::string>& reported)
-      : PassContext(changed), options(how), precisions(chosen), samples(data), warnings(reported) {}
+  Conversion(ir::Model& changed, const ConvertOptions& how, const ops::Target& runs_on, const Precisions& chosen,
+             const Samples* data, std::vector<std::string>& reported)
+      : PassContext(changed), options(how), target(runs_on), precisions(chosen), samples(data), warnings(reported) {}
 
   void add(rewrite::Changes more) {
     std::ranges::move(more.made, std::back_inserter(changes.made));
@@ -95,6 +97,7 @@ struct Conversion : rewrite::PassContext {
   }
 
   const ConvertOptions& options;
+  const ops::Target& target;
   const Precisions& precisions;
   const Samples* const samples;
   std::vector<std::string>& warnings;
@@ -106,7 +109,7 @@ using Pass = rewrite::PassOn<Conversion>;
 int convert_to_blocks(Conversion& context) {
   const auto is_wanted = [](const PrecisionOptions& precision) { return is_blocks(precision.to); };
   if (!any_is(context.options, is_wanted)) return 0;
-  const int count = to_blocks(context, context.precisions, context.samples, kernels_for(context.options));
+  const int count = to_blocks(context, context.precisions, context.samples, context.target);
   context.forget_facts();
   return count;
 }
@@ -138,7 +141,7 @@ int convert_to_int8(Conversion& context) {
     const PrecisionOptions& precision = context.precisions.of(node);
     return is_int8(precision.to) ? &precision.int8 : nullptr;
   };
-  int8::Context own(context.model, wanted, context.options.target, context.samples);
+  int8::Context own(context.model, wanted, context.target, context.samples);
   int count = 0;
   if (context.samples && any_is(context.options, is_static)) count += rewrite::run(kStaticInt8, own);
   if (any_is(context.options, is_dynamic)) count += rewrite::run(kDynamicInt8, own);
@@ -155,7 +158,7 @@ int convert_to_half(Conversion& context) {
   half.convert_io = context.options.convert_io;
   half.wanted = [&](const ir::Node& node) { return context.precisions.of(node).to == format; };
   if (samples && format == NumberFormat::kFloat16) half.seen = seen_ranges(context.model, *samples);
-  half.target = kernels_for(context.options);
+  half.target = &context.target;
   half.known = samples ? samples->remembered() : nullptr;
   half.seen_decides = !samples || !samples->are_drawn();
   rewrite::PassContext own(context.model);
@@ -215,10 +218,16 @@ void tidy(ir::Model& model) {
 
 }  // namespace
 
+const ops::Target& target_of(const ConvertOptions& options) {
+  return optimizing::backend_of(options.target, options.backend, "convert");
+}
+
 void convert(ir::Model& model, const ConvertOptions& options, const Samples* samples, ConvertReport& report,
              std::unique_ptr<ir::Model>* in_float) {
   const Phase phase("converting");
   require_blocks(options);
+  const ops::Target& target = target_of(options);
+  require_taken(target, options, model.opset("").value_or(1));
   ops::require_arity(model);
   ir::tell_names_apart(model);
   const bool names_nodes = !options.plan.empty() || !options.keep.empty();
@@ -230,12 +239,12 @@ void convert(ir::Model& model, const ConvertOptions& options, const Samples* sam
   settle_weights(model, options, report);
   if (options.optimize) optimize_first(model, options, report);
   inline_calls(model);
-  raise_opset_for_blocks(model, options);
-  raise_opset_for_bfloat16(model, options);
+  raise_opset_for_blocks(model, options, target);
+  raise_opset_for_bfloat16(model, options, target);
   raise_opset_for_int8(model, options);
   if (in_float) *in_float = ir::clone(model);
   const Precisions precisions(before ? *before : model, model, options, report.not_converted);
-  Conversion conversion(model, options, precisions, samples, report.warnings);
+  Conversion conversion(model, options, target, precisions, samples, report.warnings);
   conversion.left_for_half = names_left_for_half(model, precisions);
   rewrite::run(kFormats, conversion);
   model.budget->require(model.path.string());

@@ -5,9 +5,13 @@
 
 #include "thaw/convert.h"
 #include "thaw/ir/graph/model.h"
+#include "thaw/ops/target/target.h"
 #include "thaw/quant/samples/samples.h"
 
 namespace thaw::quantizing {
+
+// What the options are for, as data. Throws thaw::Error (kInvalidArgument) for a backend that there is not.
+const ops::Target& target_of(const ConvertOptions& options);
 
 // Changes the model in place; nothing is run but what samples are measured by. Fills in what was changed, left and warned
 // of, and the counts. `samples`: null where there is no data. `in_float`, where it is given, becomes the model as it was before the

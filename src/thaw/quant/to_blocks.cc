@@ -14,7 +14,8 @@
 #include "thaw/core/error.h"
 #include "thaw/infer/inference.h"
 #include "thaw/ops/onnx/constant_operand.h"
-#include "thaw/ops/target/block_kernels.h"
+#include "thaw/ops/target/planned_node.h"
+#include "thaw/optimize/backend_opset.h"
 #include "thaw/quant/blocks/block_writer.h"
 #include "thaw/quant/blocks/formats.h"
 #include "thaw/quant/blocks/input_signs.h"
@@ -167,42 +168,19 @@ std::optional<blocks::ColumnStatistics> statistics_of(const BlockGroup& group, c
   return all;
 }
 
-// Why no product of the target reads such blocks; empty where one does.
-std::string why_unsupported(const ops::Target& target, int bits, const BlockOptions& options) {
-  const int64_t needed = blocks::opset_needed(bits, options);
-  const ops::TargetDomain* standard = target.domain("");
-  if (standard && standard->newest < needed)
-    return fmt::format("such blocks need opset {}, and {} supports opset {} at most", needed, target.title,
-                       standard->newest);
-  if (options.form == BlockForm::kQdq) return {};
-  constexpr int kStoredOfThree = 4;
-  return ops::why_no_block_kernel(target, ops::kBlockProduct, bits == 3 ? kStoredOfThree : bits, options.real_zeros);
-}
-
 }  // namespace
 
-const ops::Target* kernels_for(const ConvertOptions& options) {
-  return options.target == OptimizeTarget::kDirectml ? ops::find_target("directml") : nullptr;
-}
-
 void require_blocks(const ConvertOptions& options) {
-  const ops::Target* target = kernels_for(options);
-  for_precisions(options, [target](const PrecisionOptions& precision, const std::string& location) {
+  for_precisions(options, [](const PrecisionOptions& precision, const std::string& location) {
     if (!is_blocks(precision.to)) return;
-    const int bits = bits_of(precision.to);
-    if (std::string why = blocks::why_not(bits, precision.blocks); !why.empty())
+    if (std::string why = blocks::why_not(bits_of(precision.to), precision.blocks); !why.empty())
       throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
                                                 .where = location.empty() ? "block-wise quantized weights" : location,
                                                 .expected = "2, 3, 4 or 8 bits, in blocks of 16, 32, 64, 128 or 256"});
-    if (std::string why = target ? why_unsupported(*target, bits, precision.blocks) : ""; !why.empty())
-      throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
-                                                .where = location.empty() ? "block-wise quantized weights" : location,
-                                                .expected = "a block format that the target has kernels for",
-                                                .next = "convert to int4 or int8-blocks with --form matmulnbits"});
   });
 }
 
-void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options) {
+void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options, const ops::Target& target) {
   int64_t needed = 1;
   for_precisions(options, [&](const PrecisionOptions& precision, const std::string&) {
     if (is_blocks(precision.to))
@@ -210,11 +188,14 @@ void raise_opset_for_blocks(ir::Model& model, const ConvertOptions& options) {
   });
   if (model.opset("").value_or(1) >= needed) return;
   rewrite::PassContext context(model);
-  rewrite::change_opset(context, needed);
+  if (ops::has_kernel_table(target))
+    optimizing::change_to_opset_of(*target.domain(""), context, needed);
+  else
+    rewrite::change_opset(context, needed);
 }
 
 int to_blocks(rewrite::PassContext& context, const Precisions& precisions, const Samples* samples,
-              const ops::Target* target) {
+              const ops::Target& target) {
   ir::Model& model = context.model;
   rewrite::Changes& changes = context.changes;
   const size_t made_before = changes.made.size();
@@ -223,7 +204,7 @@ int to_blocks(rewrite::PassContext& context, const Precisions& precisions, const
   const std::vector<ir::Graph*> graphs = rewrite::all_graphs(*model.graph);
   const std::unique_ptr<ir::Model> before = samples ? ir::clone(model) : nullptr;
   const infer::Inference& facts = context.facts();
-  blocks::BlockWriter writer(context, samples ? samples->remembered() : nullptr, target);
+  blocks::BlockWriter writer(context, samples ? samples->remembered() : nullptr, &target);
   for (size_t first = 0; first < groups.size();) {
     // As many at once as statistics may be held of.
     std::set<ValueLocation> asked;

@@ -9,6 +9,7 @@
 
 #include "thaw/confirm/conversion.h"
 #include "thaw/convert.h"
+#include "thaw/ops/target/target.h"
 #include "thaw/report/html_page.h"
 #include "thaw/report/json_writer.h"
 #include "thaw/report/members.h"
@@ -28,6 +29,11 @@ using report::Outcome;
 constexpr std::string_view kStripStyle =
 #include "thaw/report/pages/verify.css.inc"
     ;
+
+std::string_view title_of(const ConvertReport& report) {
+  const ops::Target* target = ops::find_target(report.target);
+  return target ? target->title : "the target";
+}
 
 std::string decibels(double sqnr) { return std::isinf(sqnr) && sqnr > 0 ? "equal" : fmt::format("{:.1f} dB", sqnr); }
 
@@ -279,7 +285,7 @@ std::string to_text(const ConvertReport& report, const TextOptions& how) {
   text += report::not_compared_text(report.not_compared);
   text += report::load_check_text(report.load_check);
   text += report::ran_on_text(report.runtime);
-  text += prefixed("unsupported by DirectML", report.unsupported);
+  text += prefixed(fmt::format("unsupported by {}", title_of(report)), report.unsupported);
   if (report.accepted()) return text + report::written_text(report.files);
   if (report.failures.empty() && !report.load_check.has_failed())
     text += "give inputs with --data or --values if the model does not run on random ones, or pass --no-check\n";
@@ -342,7 +348,7 @@ std::string to_html(const ConvertReport& report) {
   add_layer_costs(page, report.layers);
   report::add_ran_on(page, report.runtime);
   report::add_load_check(page, report.load_check);
-  report::add_sentences(page, "Unsupported by DirectML", report.unsupported);
+  report::add_sentences(page, fmt::format("Unsupported by {}", title_of(report)), report.unsupported);
   report::add_sentences(page, "Not compared", report.not_compared);
   report::add_notes(page, "Converted", report::reasons(report.changed), "nodes");
   report::add_notes(page, "Already", report::reasons(report.already_converted), "nodes");

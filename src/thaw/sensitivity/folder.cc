@@ -11,7 +11,7 @@ namespace thaw::measuring {
 
 OpenedFolder open_folder(const std::filesystem::path& folder, const PromptOptions& prompts, const FolderOptions& how) {
   const generating::BuiltFolder built = generating::open_built(folder, prompts.checkpoint);
-  const std::vector<generating::Part> parts = generating::parts_of(built, !prompts.files.empty());
+  const std::vector<generating::Part> parts = generating::parts_of(built, prompts.has_media());
   OpenedFolder opened;
   std::vector<std::unique_ptr<ir::Model>> models;
   for (const generating::Part& part : parts) {

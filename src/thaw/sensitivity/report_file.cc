@@ -206,6 +206,13 @@ OrderedJson prompts_json(const PromptOptions& prompts) {
                    {"tokens", prompts.tokens},
                    {"answer_tokens", prompts.answer_tokens}};
   for (const std::filesystem::path& file : prompts.files) json["files"].push_back(file.string());
+  json["files_per_prompt"] = prompts.files_per_prompt;
+  json["clips"] = OrderedJson::array();
+  for (const std::vector<std::filesystem::path>& frames : prompts.clips) {
+    OrderedJson& clip = json["clips"].emplace_back(OrderedJson::array());
+    for (const std::filesystem::path& frame : frames) clip.push_back(frame.string());
+  }
+  if (prompts.frame_rate) json["frame_rate"] = *prompts.frame_rate;
   return json;
 }
 
@@ -217,6 +224,14 @@ PromptOptions read_prompts(const Reader& of) {
     for (const Reader& token : tokens.list()) prompts.tokens.back().push_back(token.integer());
   }
   prompts.answer_tokens = of.at("answer_tokens").integer();
+  // Reports of earlier versions have none of these.
+  if (of.has("files_per_prompt")) prompts.files_per_prompt = of.at("files_per_prompt").integer();
+  if (of.has("clips"))
+    for (const Reader& clip : of.at("clips").list()) {
+      std::vector<std::filesystem::path>& frames = prompts.clips.emplace_back();
+      for (const std::string& frame : clip.texts()) frames.emplace_back(frame);
+    }
+  if (of.has("frame_rate")) prompts.frame_rate = of.at("frame_rate").figure();
   return prompts;
 }
 

@@ -10,8 +10,9 @@
 namespace thaw {
 namespace {
 
-std::string_view target_name(BuildTarget target) {
-  switch (target) {
+std::string_view target_name(const BuildOptions& options) {
+  if (!options.backend.empty()) return options.backend;
+  switch (options.target) {
     case BuildTarget::kPortable:
       return "portable";
     case BuildTarget::kOrt:
@@ -28,10 +29,19 @@ BuildReport build_all(model::Checkpoint checkpoint, const std::filesystem::path&
       [&](const ir::Model& model, const std::filesystem::path& path, ir::Staged& staged) {
         return verbs::try_staged(model, staged, 0, path, {.original = nullptr, .is_checked = options.load});
       },
-      [&](const ir::Model& part) { return verbs::unsupported_by(part, target_name(options.target)); });
+      [&](const ir::Model& part) { return verbs::unsupported_by(part, target_name(options)); });
 }
 
 }  // namespace
+
+void set_target(const std::string& name, BuildOptions& options) {
+  OptimizeOptions chosen;
+  set_target(name, chosen);
+  options.target = chosen.target == OptimizeTarget::kOrt        ? BuildTarget::kOrt
+                   : chosen.target == OptimizeTarget::kDirectml ? BuildTarget::kDirectMl
+                                                                : BuildTarget::kPortable;
+  options.backend = chosen.backend;
+}
 
 bool BuildReport::accepted() const { return !files.empty() && unsupported.empty(); }
 

@@ -15,11 +15,13 @@
 #include "thaw/defaults.h"
 #include "thaw/generate/built_folder.h"
 #include "thaw/generate/prompt_samples.h"
+#include "thaw/optimize/optimize.h"
 #include "thaw/prove/stated_proof.h"
 #include "thaw/quant/half/widened.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/quant/seen_ranges.h"
+#include "thaw/quant/target_forms.h"
 #include "thaw/rewrite/same_noise.h"
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/feeds.h"
@@ -120,10 +122,24 @@ ErrorMetric default_metric(bool is_folder) { return is_folder ? ErrorMetric::kKl
 
 // What was said to be portable has no operators but ONNX's.
 BlockForm default_form(std::optional<OptimizeTarget> target) {
-  return target == OptimizeTarget::kPortable ? BlockForm::kQdq : BlockForm::kMatMulNBits;
+  return quantizing::fitted({}, optimizing::target_of(target.value_or(OptimizeTarget::kOrt))).blocks.form;
+}
+
+PrecisionOptions default_precision(const PrecisionOptions& precision, const std::string& target) {
+  ConvertOptions options;
+  set_target(target.empty() ? "ort" : target, options);
+  return quantizing::fitted(precision, quantizing::target_of(options));
+}
+
+void set_target(const std::string& name, ConvertOptions& options) {
+  OptimizeOptions chosen;
+  set_target(name, chosen);
+  options.target = chosen.target;
+  options.backend = chosen.backend;
 }
 
 ConvertReport convert(Model& model, const ConvertOptions& options, const Output& output) {
+  quantizing::target_of(options);  // before anything is done
   if (!options.preprocessing.empty() && options.data.empty() && options.held_out.empty())
     throw Error(ErrorCode::kInvalidArgument, {.what = "no folder of images or recordings is given",
                                               .where = "--for, --resize",
@@ -145,7 +161,10 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
   if (made.first_run)
     report.layers = confirm::compare_layers(*rewrite::with_same_noise(*made.in_float), *made.as_run, *made.first_run);
   if (!report.accepted()) return report;
-  if (options.target == OptimizeTarget::kDirectml) report.unsupported = verbs::unsupported_by(*made.model, "directml");
+  if (const ops::Target& target = quantizing::target_of(options); ops::has_kernel_table(target)) {
+    report.target = target.name;
+    report.unsupported = verbs::unsupported_by(*made.model, target.name);
+  }
   Output where = output;
   // What was outside the file and is made anew stays outside.
   if (where.save.external == ExternalPolicy::kKeep && !ir::data_files_of(original).empty())

@@ -19,9 +19,11 @@
 #include "thaw/sensitivity/figures.h"
 #include "thaw/sensitivity/folder.h"
 #include "thaw/sensitivity/measure.h"
+#include "thaw/sensitivity/part_plan.h"
 #include "thaw/sensitivity/plan.h"
 #include "thaw/sensitivity/plan_formats.h"
 #include "thaw/sensitivity/report_file.h"
+#include "thaw/sensitivity/run_key.h"
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/samples.h"
 
@@ -76,8 +78,8 @@ void require_one_model(const SensitivityReport& report) {
   throw Error(ErrorCode::kUnsupported,
               {.what = "the plan is for the models of a folder, and other tools quantize one model at a time",
                .where = "--file-format",
-               .expected = "thaw, or the report of one of the models",
-               .next = "leave it out, and convert each model with `thaw convert --plan`"});
+               .expected = "the report of one of the models",
+               .next = "call best_plan, which writes a file for each model"});
 }
 
 // What a report is of, to be measured again: a model, or the models of a folder as one.
@@ -111,10 +113,35 @@ Measured open_measured(const SensitivityReport& report, const BestPlanOptions& o
 measuring::PlanFile file_of(const SensitivityReport& report, const MixedPlan& plan, const BestPlanOptions& options,
                             const ir::Model* opened) {
   if (options.format == PlanFormat::kThaw) return {plan_json(report, plan), {}};
-  require_one_model(report);
   if (opened) return measuring::plan_file(measuring::plan_nodes(*opened, report, plan), options.format);
   const auto model = ir::load(options.model.empty() ? std::filesystem::path(report.model) : options.model);
   return measuring::plan_file(measuring::plan_nodes(*model, report, plan), options.format);
+}
+
+// Other tools quantize one model at a time: of a folder a file for each model that has units, PART.json in `output`.
+std::string write_for_parts(const SensitivityReport& report, const MixedPlan& plan, const BestPlanOptions& options,
+                            const ir::Model* opened, const std::filesystem::path& output) {
+  const std::filesystem::path folder =
+      options.model.empty() ? std::filesystem::path(report.model) : std::filesystem::path(options.model);
+  if (!opened) {
+    const measuring::FolderOptions how{report.precisions, report.target, report.optimize};
+    measuring::require_measured(*measuring::open_folder(folder, report.prompts, how).model, report);
+  }
+  std::string warnings;
+  std::vector<std::pair<std::filesystem::path, std::string>> files;
+  for (const std::string& part : report.parts) {
+    const measuring::PartPlan own = measuring::part_plan(report, plan, part);
+    if (own.report.units.empty()) continue;
+    const auto model = ir::load(folder / (part + ".onnx"));
+    measuring::PlanFile file =
+        measuring::plan_file(measuring::plan_nodes(*model, own.report, own.plan), options.format);
+    for (const std::string& warning : file.warnings) warnings = both(std::move(warnings), part + ": " + warning);
+    files.emplace_back(output / (part + ".json"), std::move(file.text));
+  }
+  if (output.empty()) return warnings;
+  make_folder(output);
+  for (const auto& [path, text] : files) write_whole(path, text);
+  return warnings;
 }
 
 }  // namespace
@@ -217,7 +244,10 @@ PlanReport best_plan(const SensitivityReport& report, const BestPlanOptions& opt
   } else {
     chosen.plan = measuring::plan(report, options.within);
   }
-  if (!output.empty() || options.format != PlanFormat::kThaw) {
+  if (options.format != PlanFormat::kThaw && !report.parts.empty()) {
+    chosen.warning =
+        both(std::move(chosen.warning), write_for_parts(report, chosen.plan, options, model.get(), output));
+  } else if (!output.empty() || options.format != PlanFormat::kThaw) {
     const measuring::PlanFile file = file_of(report, chosen.plan, options, model.get());
     for (const std::string& warning : file.warnings) chosen.warning = both(std::move(chosen.warning), warning);
     if (!output.empty()) write_whole(output, file.text);

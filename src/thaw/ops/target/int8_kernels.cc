@@ -5,6 +5,10 @@
 #include <string_view>
 #include <utility>
 
+#include "thaw/ops/onnx/constant_operand.h"
+#include "thaw/ops/rule/registry.h"
+#include "thaw/ops/target/planned_node.h"
+
 namespace thaw::ops {
 
 Int8Kernel int8_kernel(const ir::Node& node) {
@@ -59,6 +63,26 @@ bool has_integer_form(const ir::Node& node) {
 std::string_view dynamic_recurrent(const ir::Node& node) {
   const bool has_one = node.domain().empty() && node.op_type() == "LSTM" && node.attribute_int("layout", 0) == 0;
   return has_one ? "DynamicQuantizeLSTM" : "";
+}
+
+bool takes_integer_convolutions(const Target& target, int64_t opset) {
+  const PlannedNode node{
+      .op = kIntegerConvolution,
+      .inputs = {ir::DataType::kUint8, ir::DataType::kUint8, ir::DataType::kUint8, ir::DataType::kUint8},
+      .outputs = {ir::DataType::kInt32}};
+  return how_taken(target, node, opset).support != Support::kUnsupported;
+}
+
+bool takes_dynamic_recurrent(const Target& target, std::string_view op) {
+  const TargetDomain* own = target.domain(kMicrosoft);
+  if (op.empty() || !own) return false;
+  return own->kernels.empty() || find_kernel(*own, op, 1);
+}
+
+bool takes_coded_biases(const Target& target, int64_t opset) {
+  const PlannedNode node{
+      .op = kDequantize, .inputs = {ir::DataType::kInt32, ir::DataType::kFloat}, .outputs = {ir::DataType::kFloat}};
+  return how_taken(target, node, opset).support != Support::kUnsupported;
 }
 
 }  // namespace thaw::ops

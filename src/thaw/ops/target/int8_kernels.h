@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "thaw/ir/graph/graph.h"
+#include "thaw/ops/target/target.h"
 
 namespace thaw::ops {
 
@@ -24,6 +25,9 @@ Int8Kernel int8_kernel(const ir::Node& node);
 
 // The operator that makes codes of numbers; ops/onnx/constant_operand.h has the one that makes numbers of codes.
 inline constexpr std::string_view kQuantize = "QuantizeLinear";
+// Of activations with scales that are measured at each run, and what multiplies their codes.
+inline constexpr std::string_view kDynamicQuantize = "DynamicQuantizeLinear", kIntegerProduct = "MatMulInteger",
+                                  kIntegerConvolution = "ConvInteger";
 
 // Sums of products with a weight that has a form for activations whose scales are measured at each run: MatMulInteger,
 // ConvInteger.
@@ -33,5 +37,11 @@ bool has_integer_form(const ir::Node& node);
 // where there is none. It reads what the node reads, W and R with their last two axes changed, and behind those eight operands
 // scales and zero points of W and of R: one for each direction, or for each direction and row.
 std::string_view dynamic_recurrent(const ir::Node& node);
+
+// Which of these nodes a target takes, where some may do without the others; at an opset of ai.onnx.
+bool takes_integer_convolutions(const Target& target, int64_t opset);
+bool takes_dynamic_recurrent(const Target& target, std::string_view op);
+// Biases in 32 bits, behind a DequantizeLinear.
+bool takes_coded_biases(const Target& target, int64_t opset);
 
 }  // namespace thaw::ops

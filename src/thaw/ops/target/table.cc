@@ -197,8 +197,8 @@ class TableReader {
       condition.least = read.first;
       condition.most = read.last;
     };
-    if (word == "constant" || word == "absent") {
-      condition.kind = word == "constant" ? Kind::kConstant : Kind::kAbsent;
+    if (word == "constant" || word == "absent" || word == "zeros") {
+      condition.kind = word == "constant" ? Kind::kConstant : word == "absent" ? Kind::kAbsent : Kind::kZeros;
       numbers();
     } else if (word == "known") {
       condition.kind = Kind::kKnown;

@@ -21,7 +21,7 @@
 // A row has an operator, the opsets of its kernels, and fields. Fields with «=» are types: the operands of target.h's
 // TypeConstraint, then words, each an element type or a group («any», «numbers», «integers», «signed», «unsigned», «floats»,
 // «float8s», «int4s»), with «seq:», «optional:», «optional-seq:» or «quantized:» before it; «rest» stands for all others.
-// Other fields are conditions (target.h): «constant 1 2», «absent 3», «known 0:1», «rank 0 3-4», «rank output 0-5», «inputs 2-99»,
+// Other fields are conditions (target.h): «constant 1 2», «absent 3», «zeros 2», «known 0:1», «rank 0 3-4», «rank output 0-5», «inputs 2-99»,
 // «outputs 0-1», «attribute mode=nearest linear» («attribute!»: it has to be given), «partly: words», «unknown: words».
 #pragma once
 

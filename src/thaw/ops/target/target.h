@@ -32,6 +32,7 @@ struct KernelCondition {
   enum class Kind : uint8_t {
     kConstant,   // the inputs of `numbers` are constants
     kAbsent,     // the inputs of `numbers` are left out
+    kZeros,      // the inputs of `numbers` are left out, or constants of zeros
     kKnown,      // of input numbers[0] the size of axis numbers[1], or all sizes, are numbers
     kRank,       // of input numbers[0], or of output 0 where it is -1: from least to most
     kInputs,     // as many inputs, from least to most

@@ -7,7 +7,7 @@
 
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/target/block_kernels.h"
+#include "thaw/ops/target/planned_node.h"
 #include "thaw/quant/blocks/awq.h"
 #include "thaw/quant/blocks/formats.h"
 #include "thaw/quant/blocks/weight_readers.h"
@@ -175,10 +175,7 @@ std::string BlockWriter::write_product(ir::Node& node, const BlockRequest& asked
 
 std::string BlockWriter::write_lookup(ir::Node& node, const BlockRequest& asked) {
   if (asked.options.form == BlockForm::kQdq) return "standard operators would dequantize the whole table in every run";
-  if (target_)
-    if (std::string why = ops::why_no_block_kernel(*target_, ops::kBlockLookup, asked.format.stored_bits(), false);
-        !why.empty())
-      return why;
+  if (std::string why = why_no_lookup(node, asked.format); !why.empty()) return why;
   BlockRequest request = asked;
   request.statistics = nullptr;
   request.rows = {};
@@ -208,6 +205,21 @@ std::string BlockWriter::write_lookup(ir::Node& node, const BlockRequest& asked)
                           .front();
   replace(node, result, ops::kBlockLookup, patch);
   return {};
+}
+
+// What a table is not known to take stays as it is.
+std::string BlockWriter::why_no_lookup(const ir::Node& node, const BlockFormat& format) const {
+  if (!target_) return {};
+  const DataType zeros = format.symmetric ? DataType::kUndefined : DataType::kUint8;
+  const ops::Taken taken =
+      ops::how_taken(*target_,
+                     {.op = ops::kBlockLookup,
+                      .inputs = {DataType::kUint8, facts_.fact(node.input(1)).dtype, weight_of(node)->type, zeros},
+                      .attributes = {{"bits", fmt::format("{}", format.stored_bits())}},
+                      .has_zeros = !format.symmetric,
+                      .domain = ops::kMicrosoft},
+                     1);
+  return taken.support == Support::kSupported || taken.support == Support::kPartial ? "" : taken.why;
 }
 
 void BlockWriter::replace(ir::Node& node, ir::Value* result, std::string_view op, rewrite::Patch& patch) {

@@ -24,7 +24,7 @@ namespace thaw::quantizing::blocks {
 class BlockWriter {
  public:
   // All must outlive it. `known`: where what becomes of a weight is remembered for the next conversion of the model; may be null.
-  // `target`: whose kernels read the weights; null: any that has them.
+  // `target`: whose kernels look rows up; null: any that has them.
   explicit BlockWriter(rewrite::PassContext& context, Remembered* known = nullptr, const ops::Target* target = nullptr)
       : model_(context.model), facts_(context.facts()), changes_(context.changes), store_(known), target_(target) {}
 
@@ -50,6 +50,7 @@ class BlockWriter {
   RowScaling scale_rows(std::span<ir::Node* const> nodes, const BlockRequest& request);
   std::string write_product(ir::Node& node, const BlockRequest& request);
   std::string write_lookup(ir::Node& node, const BlockRequest& request);
+  std::string why_no_lookup(const ir::Node& node, const BlockFormat& format) const;
   // Puts the result, which the patch makes by the operator, in the node's place, and says so in the changes.
   void replace(ir::Node& node, ir::Value* result, std::string_view op, rewrite::Patch& patch);
   std::string dequantize(ir::Node& node, int input, const BlockOperand& operand, const BlockRequest& request);

@@ -8,6 +8,7 @@
 #include "thaw/infer/cost.h"
 #include "thaw/ops/rule/operand_types.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/target/kernel_types.h"
 #include "thaw/quant/half/fewest_casts.h"
 
 namespace thaw::quantizing {
@@ -54,20 +55,25 @@ std::string HalfNodes::why_wide(HalfCandidate& candidate) {
   return overflows_->keeps_wide(*candidate.node);
 }
 
-// As far as the target has a table of kernels.
+// What the kernel does not take in float32 either is no better for staying so, and `check --target` says what it thinks of the node.
 bool HalfNodes::has_kernel(const ir::Node& node, const TypedOperands& operands) const {
   const ops::TargetDomain* domain = options_.target->domain(node.domain());
   const int64_t opset = model_.opset(node.domain()).value_or(1);
   if (!domain || domain->kernels.empty()) return true;
   const auto match = ops::find_kernel(*domain, node.op_type(), opset);
+  if (!match) return true;
   const auto types = ops::operand_types(node.domain(), node.op_type(), opset);
-  if (!match || !types) return true;  // `check --target` says what it thinks of the node
-  const auto is_taken = [&](std::string_view parameter) {
-    const ops::TypeSet* taken = match->kernels->types_of(parameter);
-    return !taken || taken->contains({ops::Container::kTensor, options_.to});
+  const auto is_taken = [&](const ops::KernelOperand& operand) {
+    const ops::SaidTypes said = ops::said_types(*match->kernels, operand);
+    const auto refuses = [&](ir::DataType type) {
+      return said.support_of({ops::Container::kTensor, type}) == Support::kUnsupported;
+    };
+    return !refuses(options_.to) || refuses(ir::DataType::kFloat);
   };
-  return std::ranges::all_of(operands.inputs, [&](int i) { return is_taken(types->input(static_cast<size_t>(i))); }) &&
-         std::ranges::all_of(operands.outputs, [&](int i) { return is_taken(types->output(static_cast<size_t>(i))); });
+  const auto inputs = ops::kernel_inputs(types, node.inputs().size());
+  const auto outputs = ops::kernel_outputs(types, node.outputs().size(), node.inputs().size());
+  return std::ranges::all_of(operands.inputs, [&](int i) { return is_taken(inputs[static_cast<size_t>(i)]); }) &&
+         std::ranges::all_of(operands.outputs, [&](int i) { return is_taken(outputs[static_cast<size_t>(i)]); });
 }
 
 double HalfNodes::bytes(const ir::Value* value) const {

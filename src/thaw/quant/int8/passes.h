@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "thaw/ops/target/target.h"
 #include "thaw/quant/int8/chosen.h"
 #include "thaw/quant/samples/samples.h"
 #include "thaw/rewrite/pass.h"
@@ -12,11 +13,11 @@
 namespace thaw::quantizing::int8 {
 
 struct Context : rewrite::PassContext {
-  Context(ir::Model& changed, Wanted nodes, OptimizeTarget operators, const Samples* data)
-      : PassContext(changed), wanted(std::move(nodes)), target(operators), samples(data) {}
+  Context(ir::Model& changed, Wanted nodes, const ops::Target& runs_on, const Samples* data)
+      : PassContext(changed), wanted(std::move(nodes)), target(runs_on), samples(data) {}
 
   const Wanted wanted;
-  const OptimizeTarget target;
+  const ops::Target& target;
   const Samples* const samples;  // null where there is no data, which static INT8 needs
 };
 
@@ -55,7 +56,7 @@ int to_qdq(Context& context);
 //   x -> DynamicQuantizeLinear -> MatMulInteger or ConvInteger -> Cast -> Mul by both scales -> Add of the bias
 //
 // Of the nodes whose options are dynamic. Weights of what has no such form are kept as codes alone: those of GRU and RNN, and of
-// LSTM but for the target ort, which has DynamicQuantizeLSTM. Throws thaw::Error for a weight with a NaN or an infinity; the model
+// LSTM where the target has no DynamicQuantizeLSTM. Throws thaw::Error for a weight with a NaN or an infinity; the model
 // is then as it was.
 int to_dynamic(Context& context);
 

@@ -181,7 +181,9 @@ class IntegerWriter {
 };
 
 // Why a node whose weights could be codes has no form of integers; empty where it has one, or needs none.
-std::string why_no_integers(const ChosenNode& node) {
+std::string why_no_integers(const ChosenNode& node, const ops::Target& target, int64_t opset) {
+  if (node.weighted.kernel == Int8Kernel::kConvolution && !ops::takes_integer_convolutions(target, opset))
+    return fmt::format("{} has no kernel of ConvInteger", target.title);
   if (node.weighted.kernel == Int8Kernel::kRecurrent || ops::has_integer_form(*node.weighted.node)) return {};
   return fmt::format("there is no {} of integers", ir::operator_name(*node.weighted.node));
 }
@@ -200,7 +202,7 @@ int to_dynamic(Context& context) {
   std::vector<LeftNode> left;
   std::vector<ChosenNode> nodes = choose_weighted(model, facts, wanted, left);
   std::erase_if(nodes, [&](const ChosenNode& node) {
-    std::string why = why_no_integers(node);
+    std::string why = why_no_integers(node, context.target, model.opset("").value_or(1));
     if (why.empty()) return false;
     left.push_back({node.weighted.node, std::move(why)});
     return true;
@@ -220,12 +222,13 @@ int to_dynamic(Context& context) {
   for (const Lookup& lookup : lookups) constants.put_rows(lookup, weights.of_rows(lookup));
   for (const ChosenNode& node : nodes) {
     const WeightScales& scales = weights.of(node.weighted.weights.front(), options_of(node));
-    const bool has_microsofts = context.target == OptimizeTarget::kOrt;
+    const bool has_recurrent =
+        ops::takes_dynamic_recurrent(context.target, ops::dynamic_recurrent(*node.weighted.node));
     if (node.weighted.kernel == Int8Kernel::kProduct) {
       writer.put_product(node, scales);
     } else if (node.weighted.kernel == Int8Kernel::kConvolution) {
       writer.put_convolution(node, scales);
-    } else if (!has_microsofts || !writer.put_recurrent(node, weights)) {
+    } else if (!has_recurrent || !writer.put_recurrent(node, weights)) {
       for (const WeightOperand& weight : node.weighted.weights)
         constants.put_weight(*node.weighted.node, weight, weights.of(weight, options_of(node)), false);
     }

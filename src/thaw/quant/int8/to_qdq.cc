@@ -160,11 +160,12 @@ int to_qdq(Context& context) {
   for (const Lookup& lookup : chosen.lookups) note(*lookup.node, {}, changes);
   ir::Transaction edit(model);
   QdqWriter writer(model, samples.remembered());
+  const bool has_coded_biases = ops::takes_coded_biases(context.target, model.opset("").value_or(1));
   for (const ChosenNode& node : chosen.nodes) {
     const float scale = data_scale(node);
     for (const WeightOperand& weight : node.weighted.weights)
       writer.put_weight(*node.weighted.node, weight, weights.of(weight, *node.options), scale > 0);
-    if (node.weighted.bias >= 0 && scale > 0)
+    if (node.weighted.bias >= 0 && scale > 0 && has_coded_biases)
       writer.put_bias(node.weighted, scale, weights.of(node.weighted.weights.front(), *node.options));
   }
   for (const Lookup& lookup : chosen.lookups) writer.put_rows(lookup, weights.of_rows(lookup));
