@@ -2,7 +2,7 @@
 
     python bench/dask_sharing.py [--depth 12] [--width 256] [--rounds 3] [--lose]
 
-PYTHON has onnx_thaw and distributed (PYTHONPATH=build/python). A tower of random weights, 8 samples of 40 to 54 tokens, INT4. One and two
+With onnx_thaw (PYTHONPATH=build/python) and distributed. A tower of random weights, 8 samples of 40 to 54 tokens, INT4. One and two
 workers take turns; the ratio is that of the fastest of each. A shard is a process that loads the model, optimizes it and keeps what
 passes between sections before it measures, so that this is done once in each.
 """
@@ -19,11 +19,10 @@ import onnx
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+import onnx_thaw as thaw
 import sensitivity_nets as nets
 from figures import table
 from measure import machine
-
-import onnx_thaw as thaw
 
 
 def measured(client, folder, options, count, progress=None):

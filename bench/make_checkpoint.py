@@ -1,8 +1,9 @@
 """Writes a checkpoint of random bfloat16 weights at a real model's sizes.
 
-    python bench/make_checkpoint.py text|text-7b|tower|audio FOLDER
+    python bench/make_checkpoint.py text|text-3b|text-7b|tower|audio FOLDER
 
 text: Qwen2.5-0.5B (24 layers of width 896, vocabulary 151936, tied; about 494 M weights).
+text-3b: Qwen2.5-3B (36 layers of width 2048, tied; about 3.1 G weights, 6.2 GB in two files).
 text-7b: Qwen2.5-7B (28 layers of width 3584, vocabulary 152064; about 7.6 G weights, 15.2 GB in four files).
 tower: Qwen2.5-VL-3B's vision tower cut to 4 blocks (width 1280), one of full attention, with a decoder of one small layer.
 audio: Qwen3-ASR-0.6B's audio encoder (18 layers of width 896).
@@ -98,6 +99,10 @@ def text(folder):
     qwen2(folder, 24, 896, 4864, 14, 2, 64, 151936, tied=True)
 
 
+def text_3b(folder):
+    qwen2(folder, 36, 2048, 11008, 16, 2, 128, 151936, tied=True)
+
+
 def text_7b(folder):
     qwen2(folder, 28, 3584, 18944, 28, 4, 128, 152064, tied=False)
 
@@ -164,4 +169,4 @@ def audio(folder):
 
 
 if __name__ == "__main__":
-    {"text": text, "text-7b": text_7b, "tower": tower, "audio": audio}[sys.argv[1]](sys.argv[2])
+    {"text": text, "text-3b": text_3b, "text-7b": text_7b, "tower": tower, "audio": audio}[sys.argv[1]](sys.argv[2])

@@ -2,10 +2,12 @@
 
     PYTHON ranking_peers.py onnxsim MODEL SAMPLES FIGURES NODE…              its estimators for weights of 4 bits
     PYTHON ranking_peers.py onnxsim-activations MODEL SAMPLES FIGURES NODE…  each node alone in QDQ of 8 bits
+    PYTHON ranking_peers.py inc MODEL SAMPLES FIGURES NODE…                  Neural Compressor's mse_v2: all but each node in QDQ of 8 bits
     PYTHON ranking_peers.py quark MODEL SAMPLES FIGURES NODE…                each node alone in QDQ of 8 bits, the others in 16
 
 SAMPLES are of one size. FIGURES: of each method its seconds and its scores by node, more for the worse; or why there are none.
 """
+import contextlib
 import json
 import sys
 import tempfile
@@ -84,11 +86,49 @@ def quark(model, samples, nodes):
     yield "l2", scored
 
 
+class _Found(Exception):
+    """Neural Compressor goes on to tune behind its first ranking."""
+
+
+def inc(model, samples, nodes):
+    from neural_compressor import PostTrainingQuantConfig, quantization
+    from neural_compressor.adaptor.onnxrt import ONNXRUNTIMEAdaptor
+    from neural_compressor.config import AccuracyCriterion, TuningCriterion
+
+    class Loader:
+        batch_size = 1
+
+        def __iter__(self):
+            return ((sample, None) for sample in samples)
+
+        def __len__(self):
+            return len(samples)
+
+    def scored():
+        errors, rank = {}, ONNXRUNTIMEAdaptor._get_mse_order
+
+        def keep(self, *given, **named):
+            errors.update(rank(self, *given, **named))
+            raise _Found
+        ONNXRUNTIMEAdaptor._get_mse_order = keep
+        answers = iter([1.0])  # of float32; what is quantized is never good enough, so that it ranks
+        config = PostTrainingQuantConfig(
+            approach="static", quant_format="QDQ", calibration_sampling_size=len(samples), recipes={"graph_optimization_level": "DISABLE_ALL"},
+            tuning_criterion=TuningCriterion(strategy="mse_v2", max_trials=9, strategy_kwargs={"confidence_batches": len(samples)}),
+            accuracy_criterion=AccuracyCriterion(tolerable_loss=0.01), quant_level=1)
+        with contextlib.suppress(_Found):
+            quantization.fit(str(model), config, calib_dataloader=Loader(), eval_func=lambda _: next(answers, 0.0))
+        if not errors:
+            raise RuntimeError("it ranked nothing")
+        return {name: -float(error) for (name, _), error in errors.items() if name in nodes}
+    yield "mse_v2", scored
+
+
 def main():
     who, model, samples, figures, *nodes = sys.argv[1:]
     samples = [dict(np.load(path)) for path in sorted(Path(samples).glob("*.npz"))]
     found = {}
-    for method, scored in {"onnxsim": onnxsim, "onnxsim-activations": onnxsim_activations, "quark": quark}[who](model, samples, nodes):
+    for method, scored in {"onnxsim": onnxsim, "onnxsim-activations": onnxsim_activations, "inc": inc, "quark": quark}[who](model, samples, nodes):
         start = time.perf_counter()
         try:
             scores = scored()

@@ -1,7 +1,7 @@
 """`thaw sensitivity` and `thaw plan` measured: how long they take, how well rankings agree with what is true, what plans are worth.
 
     THAW_BIN=build/thaw python bench/sensitivity.py [--only speed ranking plans] [--models own qwen2_vl …]
-                                                    [--onnxsim PYTHON] [--quark PYTHON]
+                                                    [--onnxsim PYTHON] [--quark PYTHON] [--inc PYTHON]
 
 The towers and text decoders are those of the tests' checkpoints, random weights of narrow layers; the reader of text is PP-OCRv4's.
 Peers are left out where no interpreter is named that has them.
@@ -35,6 +35,9 @@ def main():
     of_ranking = options.add_argument_group("ranking")
     of_ranking.add_argument("--onnxsim", help="an interpreter with onnxsim and torch")
     of_ranking.add_argument("--quark", help="an interpreter with amd-quark")
+    of_ranking.add_argument("--inc", help="an interpreter with neural-compressor 2")
+    of_ranking.add_argument("--rank", nargs="+", choices=["int4", "int8"], default=["int4", "int8"],
+                            help="the precisions to rank by; scrfd has convolutions alone, and so int8")
     of_ranking.add_argument("--limit", type=int, default=300, help="seconds that a peer may take for a model")
     of_speed = options.add_argument_group("speed")
     of_speed.add_argument("--to", default="int8-blocks,int4,int8")

@@ -29,13 +29,15 @@ def agreement(truth, scores):
     return {"spearman": float(spearman), "found": len(top(truth) & top(scores)), "worst": worst, "of": len(both)}
 
 
-def measured(thaw, case, out, to, mode):
-    """The report, what is in it by unit, and the seconds that it took."""
+def measured(thaw, case, out, to, mode, way="one_at_a_time"):
+    """The report, what is in it by unit, more for the worse, and the seconds that it took."""
     start = time.perf_counter()
-    report = thaw.json("sensitivity", case.model, "--data", case.seen, "-o", out, "--to", to, "--mode", mode, "--only-in", "--no-optimize", "--exact-below", 0,
+    only = ["--only-in"] if way == "one_at_a_time" else []
+    report = thaw.json("sensitivity", case.model, "--data", case.seen, "-o", out, "--to", to, "--mode", mode, *only, "--no-optimize", "--exact-below", 0,
                        code=0, timeout=3600)
     seconds = time.perf_counter() - start
-    return report, {u["name"]: u["errors"][0]["one_at_a_time"]["mean"] for u in report["units"] if u["errors"][0].get("one_at_a_time")}, seconds
+    sign = 1 if way == "one_at_a_time" else -1
+    return report, {u["name"]: sign * u["errors"][0][way]["mean"] for u in report["units"] if u["errors"][0].get(way)}, seconds
 
 
 def of_peer(python, who, case, units, folder, limit):
@@ -61,7 +63,9 @@ def of_peer(python, who, case, units, folder, limit):
 
 # By precision: the columns, and which process gives them.
 PEERS = {"int4": {"onnxsim": ["weight_err", "weight_err_rel", "fisher", "taylor", "hessian_trace"]},
-         "int8": {"onnxsim-activations": ["only"], "quark": ["l2"]}}
+         "int8": {"onnxsim-activations": ["only"], "quark": ["l2"], "inc": ["mse_v2"]}}
+# What is measured with all other nodes converted, and not alone.
+OF_ALL_BUT_ONE = {"inc"}
 
 
 def cell(given):
@@ -72,10 +76,11 @@ def cell(given):
 
 def ranking(thaw, options, folder):
     """Prints a table a precision; gives the figures, and the bars that were missed."""
-    pythons = {"onnxsim": options.onnxsim, "onnxsim-activations": options.onnxsim, "quark": options.quark}
+    pythons = {"onnxsim": options.onnxsim, "onnxsim-activations": options.onnxsim, "quark": options.quark, "inc": options.inc}
     cases = sensitivity_cases(folder, thaw.path)
     figures, missed = {}, []
-    for to, peers in PEERS.items():
+    for to in options.rank:
+        peers = PEERS[to]
         columns = ["thaw fast", *(f"{who} {method}" for who, methods in peers.items() if pythons[who] for method in methods)]
         rows, reasons = [], {}
         for name in options.models or cases:
@@ -89,11 +94,14 @@ def ranking(thaw, options, folder):
             for who, methods in peers.items():
                 if not pythons[who]:
                     continue
+                against = truth
+                if who in OF_ALL_BUT_ONE:
+                    _, against, _ = measured(thaw, case, folder / "out", to, "exact", "leave_one_out")
                 given, stopped = of_peer(pythons[who], who, case, units, folder, options.limit)
                 for method in methods:
                     here = given.get(method, {"why": stopped})
                     column = f"{who} {method}"
-                    found[column] = here if "why" in here else agreement(truth, here["scores"]) | {"seconds": here["seconds"]}
+                    found[column] = here if "why" in here else agreement(against, here["scores"]) | {"seconds": here["seconds"]}
                     if "why" in here:
                         reasons.setdefault(f"{column}, no figures: {here['why']}", []).append(name)
                     elif found[column]["of"] < len(truth):

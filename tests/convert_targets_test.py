@@ -1,5 +1,7 @@
 """thaw convert and thaw build --target, for every target that check knows: what a target takes decides what is written, what it does
 not take is refused with the reason, and the result is never supported less than the model in float32."""
+import json
+
 import numpy as np
 import onnx
 import pytest
@@ -7,9 +9,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from build_targets_test import decoder_like
 from build_text_test import checkpoint
+from conftest import SOURCE
+from models.checkpoints import CHAT, with_tokenizer
 
 TABLES = ("cpu", "cuda", "directml", "webgpu", "tensorrt", "coreml", "coreml-neuralnetwork", "webnn", "openvino", "qnn", "xnnpack",
           "openvino-cpu", "openvino-gpu", "openvino-npu", "qnn-gpu", "qnn-npu", "tensorrt-rtx")
+FIXTURES = SOURCE / "tests" / "fixtures"
 CASTS = {"Cast", "CastLike"}
 SAMPLES = [np.random.default_rng(i).normal(0, 1, (1, 3, 16, 16)).astype(np.float32) for i in range(3)]
 
@@ -120,6 +125,18 @@ def test_a_refusal_says_what_is_taken(thaw, save, path, tmp_path):
     message = refusal("--target", "tensorrt", "--plan", plan)
     assert "not uint4" in message and "product" in message and "--form qdq --symmetric" in message
     assert "bits 4 or 8, not 2" in refusal("--target", "webnn", "--to", "int2")
+
+
+@pytest.mark.parametrize("target, providers", [("cuda", [{"cuda": {}}]), ("webgpu", [{"WebGPU": {}}]), ("cpu", []), ("coreml", None)])
+def test_genai_is_told_the_provider(thaw, tmp_path, target, providers):
+    source = with_tokenizer(checkpoint("qwen3"), FIXTURES / "inputs" / "tokenizer", tmp_path / "checkpoint", CHAT)
+    built = ["build", source, "-o", tmp_path / "out", "--part", "text", "--genai", "--no-check", "--target", target]
+    if providers is None:
+        assert "which provider onnxruntime-genai runs for 'coreml' is not known" in thaw.error(*built)
+        return
+    thaw(*built, code={0, 1})
+    config = json.loads((tmp_path / "out" / "genai_config.json").read_text())
+    assert config["model"]["decoder"]["session_options"]["provider_options"] == providers
 
 
 @pytest.mark.parametrize("target", ["cpu", "cuda", "webgpu", "tensorrt", "openvino", "qnn", "webnn", "coreml", "xnnpack"])

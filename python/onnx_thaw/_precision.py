@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from onnx_thaw import _thaw
 from onnx_thaw._calls import verb
@@ -251,11 +251,11 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
         if data is None and not is_folder:
             raise InvalidArgument("there are no samples for the workers; expected data, or a folder of models with prompts")
         from onnx_thaw import _dask
-        asked = {}
+        asked: dict[str, Any] = {}
         if is_folder:
-            clips, own = [paths(each) for each in clips], None if checkpoint is None else Path(checkpoint).absolute()
+            own = None if checkpoint is None else Path(checkpoint).absolute()
             asked = {"prompt": many(prompt), "tokens": [list(each) for each in tokens], "files": [each.absolute() for each in paths(files)],
-                     "files_per_prompt": files_per_prompt, "clips": [[each.absolute() for each in clip] for clip in clips], "fps": fps,
+                     "files_per_prompt": files_per_prompt, "clips": [[each.absolute() for each in paths(clip)] for clip in clips], "fps": fps,
                      "checkpoint": own, "max_new_tokens": max_new_tokens}
         measure = partial(sensitivity, to=many(to), preprocessing=list(preprocessing), outputs=list(outputs), keep=many(keep),
                           metric=metric, mode=mode, exact_below=exact_below, group=group, only_in=only_in, method=method, block=block,

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -92,9 +93,15 @@ std::vector<int64_t> end_tokens_of(const Sources& sources, const SpecialTokens& 
   return tokens;
 }
 
+// By targets, as onnxruntime-genai 0.18 names those that need no options; null: its own, the CPU.
+constexpr std::pair<std::string_view, const char*> kProviders[] = {
+    {"cpu", nullptr}, {"cuda", "cuda"}, {"webgpu", "WebGPU"}};
+
 Json session_options(const BuildOptions& options) {
   Json providers = Json::array();
   if (options.target == BuildTarget::kDirectMl) providers.push_back({{"dml", Json::object()}});
+  for (const auto& [target, provider] : kProviders)
+    if (provider && options.backend == target) providers.push_back({{provider, Json::object()}});
   return {{"log_id", "onnxruntime-genai"}, {"provider_options", providers}};
 }
 
@@ -212,6 +219,13 @@ std::string as_text(const Json& json) {
 }  // namespace
 
 void check_genai(const Config& config, const BuildOptions& options) {
+  if (!options.backend.empty() &&
+      std::ranges::find(kProviders, options.backend, [](const auto& one) { return one.first; }) == std::end(kProviders))
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = fmt::format("which provider onnxruntime-genai runs for '{}' is not known", options.backend),
+                 .where = "--genai",
+                 .expected = "the target portable, ort, directml, cpu, cuda or webgpu",
+                 .next = "build for one of these, or leave --genai out"});
   static_cast<void>(kind_of(config, options));
   if (text_head(config, options) == TextHead::kLogits) return;
   throw Error(ErrorCode::kInvalidArgument,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "thaw/core/error.h"
+#include "thaw/ir/graph/schema.h"
 #include "thaw/rewrite/change_opset.h"
 
 namespace thaw::optimizing {
