@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -31,6 +32,9 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _log(name: str, seconds: float, error: str) -> None:
-    import logging  # at the first call: `import onnx_thaw` stays quick
-    logger = logging.getLogger("onnx_thaw")
+    # Who listens has imported it. To import it here would be slow, and a fork meanwhile would leave its lock taken in the child.
+    get_logger = getattr(sys.modules.get("logging"), "getLogger", None)
+    if get_logger is None:
+        return
+    logger = get_logger("onnx_thaw")
     logger.debug("%s took %.3f s%s", name, seconds, error and f" until {error}", extra={"verb": name, "seconds": seconds})

@@ -9,8 +9,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "thaw/core/error.h"
+#include "thaw/core/fork_mutex.h"
 #include "thaw/ir/wire/apart.h"
 #include "thaw/ir/wire/data_folder.h"
 #include "thaw/limits.h"
@@ -131,6 +133,12 @@ auto decoded(const std::string& where, const Decode& decode) {
   }
 }
 
+// Held for a short time only: not while a model is loaded, or a worker waited for.
+ForkMutex& sessions_mutex() {
+  static auto& mutex = *new ForkMutex;
+  return mutex;
+}
+
 }  // namespace
 
 WorkerSession::WorkerSession(const std::filesystem::path& path, const ir::Model& model, const SessionOptions& options)
@@ -216,19 +224,36 @@ void WorkerSession::close(Slot& slot) {
 }
 
 void WorkerSession::close_after_failure(const Slot& failed) {
-  const std::lock_guard lock(mutex_);
-  if (slot_.worker == failed.worker && slot_.id == failed.id) close(slot_);
+  Slot closed;
+  {
+    const std::lock_guard lock(sessions_mutex());
+    if (slot_.worker == failed.worker && slot_.id == failed.id) std::swap(slot_, closed);
+  }
+  close(closed);
+}
+
+std::shared_ptr<std::mutex> WorkerSession::own_loading() {
+  const std::lock_guard lock(sessions_mutex());
+  if (loading_of_ != ::getpid()) loading_ = std::make_shared<std::mutex>();
+  loading_of_ = ::getpid();
+  return loading_;
 }
 
 WorkerSession::Slot WorkerSession::slot() {
   require_time(request_.where);
-  const std::lock_guard lock(mutex_);
-  for (int tries = 1; !slot_.worker || slot_.worker->has_ended(); ++tries) {
+  const std::shared_ptr<std::mutex> loading = own_loading();
+  const std::lock_guard lock(*loading);
+  for (int tries = 1;; ++tries) {
+    {
+      const std::lock_guard reading(sessions_mutex());
+      if (slot_.worker && !slot_.worker->has_ended()) return slot_;
+    }
     Slot slot{Worker::current(access_of(request_.options.providers)), 0};
     slot.id = slot.worker->new_session();
     try {
       load(slot);
-      slot_ = std::move(slot);
+      const std::lock_guard writing(sessions_mutex());
+      std::swap(slot_, slot);
     } catch (const WorkerEnd& end) {
       if (!end.for_other || tries == kMostTries) throw_end(end, /*loading=*/true);
     } catch (const Error& refused) {
@@ -236,7 +261,6 @@ WorkerSession::Slot WorkerSession::slot() {
       slot.worker->look_further(refused);
     }
   }
-  return slot_;
 }
 
 void WorkerSession::load(Slot& slot) {
@@ -319,7 +343,6 @@ Values WorkerSession::run_at(const Slot& slot, std::span<const ArrayView> feeds,
   if (line->feeds.size() > kKeptMemory) line->feeds = {};
   if (line->results.bytes().size() > kKeptMemory) line->results = {};
   slot.worker->give_back(std::move(line));
-  const std::lock_guard lock(mutex_);
   keep_warnings(std::move(results.warnings));
   return {.arrays = std::move(arrays), .held = std::move(made)};
 }
@@ -340,6 +363,7 @@ Placement WorkerSession::placement() {
 }
 
 void WorkerSession::keep_warnings(std::vector<std::string> warnings) {
+  const std::lock_guard lock(sessions_mutex());
   for (std::string& warning : warnings) {
     const bool known = std::find(warnings_.begin(), warnings_.end(), warning) != warnings_.end();
     if (!known && warnings_.size() < kMostWarnings) warnings_.push_back(std::move(warning));
@@ -347,7 +371,7 @@ void WorkerSession::keep_warnings(std::vector<std::string> warnings) {
 }
 
 std::vector<std::string> WorkerSession::take_warnings() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(sessions_mutex());
   return std::exchange(warnings_, {});
 }
 

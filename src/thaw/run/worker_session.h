@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "thaw/ir/graph/model.h"
 #include "thaw/run/worker.h"
 #include "thaw/run/worker_messages.h"
@@ -57,9 +59,13 @@ class WorkerSession {
   // Of a model in memory its bytes, and those of weights that go apart, until it is loaded; kept where they are few.
   SharedFile model_, weights_;
   std::unique_ptr<ir::Model> again_;  // else what they are made of once more, should its worker end; weights are shared
-  std::mutex mutex_;
-  Slot slot_;                          // guarded by mutex_
-  std::vector<std::string> warnings_;  // guarded by mutex_
+  // Held while the model is loaded. A process that is forked off meanwhile has none of the threads that hold it: it takes another.
+  std::shared_ptr<std::mutex> own_loading();
+  std::shared_ptr<std::mutex> loading_;
+  pid_t loading_of_ = 0;
+  Slot slot_;
+  std::vector<std::string> warnings_;
+  // These four are guarded by one mutex of all sessions.
   Ports ports_;
 };
 
