@@ -360,6 +360,7 @@ void fit_tables(Lifting& l) {
   // What is written down of facts that were not known in time says nothing.
   for (const Trace& trace : l.traces) trace.model->budget->require(trace.name);
   if (l.report.unexplained.empty() && l.unsolved.empty()) learn_sizes(l, sizes);
+  l.steady_middles = sizes.steady_middles();
   note_steady(l);
 }
 

@@ -109,6 +109,7 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
         };
         if (std::ranges::none_of(domain.undecided, is_it)) domain.undecided.push_back(std::move(part));
       }
+  std::ranges::copy(l.steady_middles, std::back_inserter(domain.undecided));
   add_whole_divisions(domain, l.told, l.variables);
   add_shared_divisors(domain, l.sizes_at_no_ops, l.variables);
   add_contradicted(domain, l.model(), l.variables, traced, {});
@@ -131,6 +132,7 @@ std::shared_ptr<const Conditions> conditions_at(const Lifting& l, const ir::Mode
                                                 const std::unordered_set<const ir::Node*>& traced,
                                                 std::vector<std::vector<int64_t>> more) {
   constexpr size_t kMostOthers = 8;
+  if (l.variables.empty()) return nullptr;
   std::unordered_set<const dim::Expr*> written;
   for (const auto& [name, size] : l.written) written.insert(size.expr());
   std::vector<Unknown> unknowns;

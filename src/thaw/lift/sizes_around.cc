@@ -69,8 +69,7 @@ void SizesAround::tell(const Difference& difference, TableContext& context) cons
   if (context.around.cuts) {
     context.around.given_back = cut_back(difference);
     if (context.around.given_back.empty()) context.around.given_back = rolled_by(difference, context.around.axes);
-    if (context.around.given_back.empty())
-      context.around.given_back = cut_from_middle(difference, place->second, context.around.axes);
+    if (context.around.given_back.empty()) context.around.given_back = cut_from_middle(difference, place->second);
   }
   if (resizes(*difference.node) && ops::role_of(*difference.node, difference.input) == ops::Role::kShape) {
     context.around.pieces = pieces_after(place->second);
@@ -184,29 +183,54 @@ ops::Shape SizesAround::rolled_by(const Difference& difference, std::span<const 
   return is_rolled ? ops::Shape{axes[axis].symbol - dim::Dim(*behind.begin())} : ops::Shape();
 }
 
-ops::Shape SizesAround::cut_from_middle(const Difference& difference, size_t place,
-                                        std::span<const Variable> axes) const {
-  const auto slice = written_slice(*difference.node);
-  const BesideCut beside = slice && slice->begin > 0 ? beside_cut(*difference.node) : BesideCut();
-  const size_t axis = slice ? slice->axis_of(axes.size()) : axes.size();
-  if (!beside.node || !positions_.contains(beside.node) || axis >= axes.size() || !axes[axis].symbol.is_symbolic())
-    return {};
-  const auto shape = lifting_.tensor_shapes.find(beside.node->input(beside.other));
-  const auto kept = axes_of(positions_.at(beside.node), Side::kOperand, beside.other);
-  if (shape == lifting_.tensor_shapes.end() || !kept || kept->size() != axes.size()) return {};
-  bool is_down = true, is_up = true;  // how half of what is cut away is rounded
-  for (size_t k = 0; k < lifting_.traces.size(); ++k) {
-    const auto here = written_slice(*lifting_.alignment.nodes[k][place]);
-    const int64_t length = (*kept)[axis][k], away = axes[axis].at[k] - length;
-    if (!here || difference.tensors[k]->num_elements() != 1 || here->length() != length || away < 0) return {};
+std::optional<SizesAround::Middle> SizesAround::middle_of(size_t place) const {
+  const auto& nodes = lifting_.alignment.nodes;
+  const auto slice = written_slice(*nodes[0][place]);
+  const BesideCut beside = slice && slice->begin > 0 ? beside_cut(*nodes[0][place]) : BesideCut();
+  if (!beside.node || !positions_.contains(beside.node)) return std::nullopt;
+  const auto data = axes_of(place, Side::kOperand, 0),
+             kept = axes_of(positions_.at(beside.node), Side::kOperand, beside.other);
+  const auto& shapes = lifting_.tensor_shapes;
+  const auto of_data = shapes.find(slice->whole()), of_kept = shapes.find(beside.node->input(beside.other));
+  const size_t axis = data ? slice->axis_of(data->size()) : 0;
+  if (!data || !kept || axis >= data->size() || kept->size() != data->size() || of_data == shapes.end() ||
+      of_kept == shapes.end())
+    return std::nullopt;
+  Middle middle{.length = of_kept->second[axis], .begins = {}};
+  bool is_down = true, is_up = true;
+  for (size_t k = 0; k < nodes.size(); ++k) {
+    const auto here = written_slice(*nodes[k][place]);
+    const int64_t length = (*kept)[axis][k], away = (*data)[axis][k] - length;
+    if (!here || here->length() != length || away < 0) return std::nullopt;
     is_down &= here->begin == away / 2;
     is_up &= here->begin == away - away / 2;
+    middle.at.push_back(here->begin);
   }
-  const dim::Dim length = shape->second[axis], away = axes[axis].symbol - length;
-  const dim::Dim down = dim::floor_div(away, 2), up = dim::ceil_div(away, 2);
-  if (is_down == is_up && !(is_down && dim::same(down, up))) return {};
-  const dim::Dim begin = is_down ? down : up;
-  return {difference.tensors.front()->to_int64().front() == slice->begin ? begin : begin + length};
+  const dim::Dim away = of_data->second[axis] - middle.length;
+  if (is_down) middle.begins.push_back(dim::floor_div(away, 2));
+  if (is_up && !(is_down && dim::same(middle.begins.front(), dim::ceil_div(away, 2))))
+    middle.begins.push_back(dim::ceil_div(away, 2));
+  return middle;
+}
+
+ops::Shape SizesAround::cut_from_middle(const Difference& difference, size_t place) const {
+  const auto middle = middle_of(place);
+  if (!middle || middle->begins.size() != 1) return {};
+  for (const ir::Tensor* tensor : difference.tensors)
+    if (tensor->num_elements() != 1) return {};
+  const dim::Dim begin = middle->begins.front();
+  return {difference.tensors.front()->to_int64().front() == middle->at.front() ? begin : begin + middle->length};
+}
+
+std::vector<Undecided> SizesAround::steady_middles() const {
+  std::vector<Undecided> out;
+  for (size_t place = 0; place < lifting_.alignment.nodes[0].size(); ++place) {
+    const auto middle = middle_of(place);
+    if (!middle || !is_steady_size(middle->at)) continue;
+    for (const dim::Dim begin : middle->begins)
+      if (begin.is_symbolic()) out.push_back({dim::Dim(middle->at.front()), begin, {}});
+  }
+  return out;
 }
 
 ops::Shape SizesAround::resized_back(size_t place) const {

@@ -35,6 +35,9 @@ class SizesAround {
   // How long pieces are where a node joins several along an axis: the levels of a pyramid.
   JoinedSizes joined_sizes() const;
 
+  // Such Slices that begin at the same place in every trace, and elsewhere where half of what is cut away ends.
+  std::vector<Undecided> steady_middles() const;
+
  private:
   using Axes = std::vector<std::vector<int64_t>>;  // by axis, the size in each trace
   enum class Side : uint8_t { kOperand, kResult };
@@ -57,9 +60,16 @@ class SizesAround {
   // of them.
   // axes: of the data. Empty where it is no place of a roll, or not as far in each.
   ops::Shape rolled_by(const Difference& difference, std::span<const Variable> axes) const;
-  // What a Slice keeps of the middle of an axis, as long as what its result is added to or joined with: where it begins, or ends. Empty
-  // where no trace tells how half of what is cut away is rounded.
-  ops::Shape cut_from_middle(const Difference& difference, size_t place, std::span<const Variable> axes) const;
+  // What a Slice keeps of the middle of an axis, as long as what its result is added to or joined with (Ronneberger et al. 2015, "U-Net").
+  struct Middle {
+    dim::Dim length;
+    std::vector<dim::Dim>
+        begins;  // half of what is cut away, as the traces have it; two where none tells how it is rounded
+    std::vector<int64_t> at = {};  // where it begins in each trace
+  };
+  std::optional<Middle> middle_of(size_t place) const;
+  // Where it begins, or ends. Empty where that is not one size.
+  ops::Shape cut_from_middle(const Difference& difference, size_t place) const;
   // What a Resize gives back: the sizes that one before it was given, whose result was as large as this one's data.
   ops::Shape resized_back(size_t place) const;
   // By axis of the node's result, how long the pieces are that a Reshape behind it cuts it into; 0 where none does, or they differ.

@@ -70,6 +70,7 @@ struct Lifting {
   std::vector<SteadySize> steady_sizes;
   std::vector<dim::Dim> sizes_at_no_ops;
   std::vector<FittedTable> tables;
+  std::vector<Undecided> steady_middles;
   std::vector<Note> unsolved;                  // integers that are left to what the nodes need of them
   std::vector<Limit> limits;                   // of those that were written
   std::vector<NumberOfSize> sizes_as_numbers;  // in these

@@ -135,7 +135,8 @@ std::string write_for_parts(const SensitivityReport& report, const MixedPlan& pl
     const auto model = ir::load(folder / (part + ".onnx"));
     measuring::PlanFile file =
         measuring::plan_file(measuring::plan_nodes(*model, own.report, own.plan), options.format);
-    for (const std::string& warning : file.warnings) warnings = both(std::move(warnings), fmt::format("{}: {}", part, warning));
+    for (const std::string& warning : file.warnings)
+      warnings = both(std::move(warnings), fmt::format("{}: {}", part, warning));
     files.emplace_back(output / (part + ".json"), std::move(file.text));
   }
   if (output.empty()) return warnings;

@@ -204,7 +204,7 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
 }
 
 Dim Solver::left_unsolved(std::span<const int64_t> wanted) const {
-  if (!leaves_unsolved_ || sure_ || !ranks(wanted) || !are_sizes(wanted)) return {};
+  if (!leaves_unsolved_ || sure_ || variables_.empty() || !ranks(wanted) || !are_sizes(wanted)) return {};
   const auto [known, is_new] = unsolved_.try_emplace({wanted.begin(), wanted.end()});
   if (is_new) known->second = dim::scope_of(variables_.front().symbol)->fresh("unsolved", dim::SymbolKind::kInputValue);
   return known->second;

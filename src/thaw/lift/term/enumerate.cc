@@ -356,6 +356,16 @@ double Terms::bits_of_nearest(Wanted wanted) const {
   return fewest;
 }
 
+namespace {
+
+// It is 0 at sizes of whole pieces, whatever they are at the points: nothing is divided by it.
+bool is_nothing_of_whole_pieces(Shape shape) {
+  return shape == Shape::kMissing || shape == Shape::kHalfMissingDown || shape == Shape::kHalfMissingUp ||
+         shape == Shape::kLeft;
+}
+
+}  // namespace
+
 // x with each y that is `rest` in the traces. around: what the pair is in, with its bits.
 void Terms::meet(Operator op, const Used& x, std::span<const int64_t> rest, const Found& around,
                  std::vector<Found>& found) const {
@@ -364,6 +374,7 @@ void Terms::meet(Operator op, const Used& x, std::span<const int64_t> rest, cons
   const bool is_commutative = op == Operator::kPlus || op == Operator::kTimes;
   for (const uint32_t i : known->second) {
     const Used& y = forms_[i];
+    if (op == Operator::kOver && is_nothing_of_whole_pieces(y.form->shape)) continue;
     if ((is_commutative && &x > &y) || !std::ranges::equal(std::span(y.at()).first(num_traces_), rest)) continue;
     found.push_back({op, &x, &y, around.factor, around.more, x.bits + y.bits + around.bits, around.z});
   }
