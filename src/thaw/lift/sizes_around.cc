@@ -188,25 +188,25 @@ std::optional<SizesAround::Middle> SizesAround::middle_of(size_t place) const {
   const auto slice = written_slice(*nodes[0][place]);
   const BesideCut beside = slice && slice->begin > 0 ? beside_cut(*nodes[0][place]) : BesideCut();
   if (!beside.node || !positions_.contains(beside.node)) return std::nullopt;
-  const auto data = axes_of(place, Side::kOperand, 0),
-             kept = axes_of(positions_.at(beside.node), Side::kOperand, beside.other);
-  const auto& shapes = lifting_.tensor_shapes;
-  const auto of_data = shapes.find(slice->whole()), of_kept = shapes.find(beside.node->input(beside.other));
-  const size_t axis = data ? slice->axis_of(data->size()) : 0;
-  if (!data || !kept || axis >= data->size() || kept->size() != data->size() || of_data == shapes.end() ||
-      of_kept == shapes.end())
+  Around data;
+  add(data, place, 0);
+  const auto kept = axes_of(positions_.at(beside.node), Side::kOperand, beside.other);
+  const auto of_kept = lifting_.tensor_shapes.find(beside.node->input(beside.other));
+  const size_t axis = slice->axis_of(data.axes.size());
+  if (axis >= data.axes.size() || data.axes[axis].symbol.is_unknown() || !kept || kept->size() != data.axes.size() ||
+      of_kept == lifting_.tensor_shapes.end())
     return std::nullopt;
   Middle middle{.length = of_kept->second[axis], .begins = {}};
   bool is_down = true, is_up = true;
   for (size_t k = 0; k < nodes.size(); ++k) {
     const auto here = written_slice(*nodes[k][place]);
-    const int64_t length = (*kept)[axis][k], away = (*data)[axis][k] - length;
+    const int64_t length = (*kept)[axis][k], away = data.axes[axis].at[k] - length;
     if (!here || here->length() != length || away < 0) return std::nullopt;
     is_down &= here->begin == away / 2;
     is_up &= here->begin == away - away / 2;
     middle.at.push_back(here->begin);
   }
-  const dim::Dim away = of_data->second[axis] - middle.length;
+  const dim::Dim away = data.axes[axis].symbol - middle.length;
   if (is_down) middle.begins.push_back(dim::floor_div(away, 2));
   if (is_up && !(is_down && dim::same(middle.begins.front(), dim::ceil_div(away, 2))))
     middle.begins.push_back(dim::ceil_div(away, 2));
@@ -215,10 +215,12 @@ std::optional<SizesAround::Middle> SizesAround::middle_of(size_t place) const {
 
 ops::Shape SizesAround::cut_from_middle(const Difference& difference, size_t place) const {
   const auto middle = middle_of(place);
-  if (!middle || middle->begins.size() != 1) return {};
+  if (!middle) return {};
+  const bool is_steady = is_steady_size(middle->at);  // steady_middles
+  if (!is_steady && middle->begins.size() != 1) return {};
   for (const ir::Tensor* tensor : difference.tensors)
     if (tensor->num_elements() != 1) return {};
-  const dim::Dim begin = middle->begins.front();
+  const dim::Dim begin = is_steady ? dim::Dim(middle->at.front()) : middle->begins.front();
   return {difference.tensors.front()->to_int64().front() == middle->at.front() ? begin : begin + middle->length};
 }
 

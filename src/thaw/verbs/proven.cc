@@ -47,6 +47,17 @@ std::unique_ptr<ir::Model> with_given(const ir::Model& original, const Arrays& g
   return model;
 }
 
+// Its outputs have the names of the result's, in their order: exporters call those of each trace otherwise.
+void name_outputs_as(const ir::Model& result, ir::Model& traced) {
+  const auto &wanted = result.graph->outputs(), &own = traced.graph->outputs();
+  for (size_t i = 0; i < std::min(wanted.size(), own.size()); ++i) {
+    const std::string& name = wanted[i]->name();
+    if (own[i]->name() == name) continue;
+    if (ir::Value* other = traced.graph->find(name)) traced.graph->rename(other, traced.graph->unique_name(name));
+    traced.graph->rename(own[i], name);
+  }
+}
+
 }  // namespace
 
 Proof proof_of(proving::Comparison compared, const ir::Model& model) {
@@ -95,8 +106,9 @@ Proof prove_each(const ir::Model& result, std::span<const Origin> origins, const
     for (const ir::Value* output : result.graph->outputs())
       all.outputs.push_back({.name = output->name(), .verdict = OutputVerdict::kProven, .place = {}});
     for (const Origin& origin : origins) {
-      const Proof one = proof_of(
-          proving::compare(*with_given(result, origin.given), *with_given(*origin.model, origin.given)), result);
+      const std::unique_ptr<ir::Model> traced = with_given(*origin.model, origin.given);
+      name_outputs_as(result, *traced);
+      const Proof one = proof_of(proving::compare(*with_given(result, origin.given), *traced), result);
       for (OutputProof& output : all.outputs) {
         const auto found = std::ranges::find(one.outputs, output.name, &OutputProof::name);
         if (output.verdict != OutputVerdict::kProven ||
