@@ -151,8 +151,8 @@ std::shared_ptr<const Conditions> conditions_at(const Lifting& l, const ir::Mode
   }
   std::vector<std::vector<int64_t>> unseen = unseen_sizes(l.variables);
   std::ranges::move(more, std::back_inserter(unseen));
-  return std::make_shared<const Conditions>(
-      conditions_of(model, l.written, std::move(unknowns), l.variables, l.scope_of_sizes, traced, unseen));
+  return std::make_shared<const Conditions>(conditions_of(model, input_shapes(l), l.written, std::move(unknowns),
+                                                          l.variables, l.scope_of_sizes, traced, unseen));
 }
 
 // Narrows the domain until the proof breaks nothing in it, and says what was proven; what breaks all the same is not explained. Sizes at
@@ -265,8 +265,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
       made.beyond = find_contradictions(model, lifting.variables, traced, sizes_beyond(lifting.variables));
   }
   require_budget(traces);
-  const bool is_contradicted = made.contradictions.broken > 0;
-  if (!is_contradicted) {
+  if (made.contradictions.broken == 0) {
     Domain domain = domain_of(lifting, equal, traced);
     if (options.keep_static.empty()) {
       made.broken_at = prove(lifting, domain, traced);

@@ -1,7 +1,6 @@
 #include "thaw/lift/unknowns/conditions.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -23,7 +22,8 @@ Dim symbol_for(size_t place, const std::vector<int64_t>& wanted, dim::Scope& sco
 
 }  // namespace
 
-Conditions conditions_of(const ir::Model& lifted, const WrittenSizes& written, std::vector<Unknown> unknowns,
+Conditions conditions_of(const ir::Model& lifted, const std::unordered_map<const ir::Value*, ops::Shape>& shapes,
+                         const WrittenSizes& written, std::vector<Unknown> unknowns,
                          std::span<const Variable> variables, const std::shared_ptr<dim::Scope>& scope,
                          const std::unordered_set<const ir::Node*>& traced,
                          const std::vector<std::vector<int64_t>>& unseen) {
@@ -57,14 +57,9 @@ Conditions conditions_of(const ir::Model& lifted, const WrittenSizes& written, s
   for (const auto& [name, size] : written)
     if (const ir::Value* value = lifted.graph->find(name)) sizes.emplace(value, size);
   infer::InferOptions options;
-  for (const ir::Value* input : lifted.graph->inputs()) {
-    if (input->initializer() || !input->type.shape) continue;
-    ops::Shape shape;
-    for (const ir::DeclaredDim& declared : *input->type.shape)
-      shape.push_back(declared.value ? Dim(*declared.value) : scope->find(declared.param).value_or(Dim()));
+  for (const auto& [input, shape] : shapes)  // any order: each is set for itself
     if (std::ranges::all_of(shape, &Dim::is_known))
-      options.inputs[input] = ops::Fact::tensor(input->type.elem_type, std::move(shape));
-  }
+      options.inputs[input] = ops::Fact::tensor(input->type.elem_type, shape);
   options.after_node = [&](const infer::NodeVisit& visit) {
     const ir::Value* output = visit.node.outputs().empty() ? nullptr : visit.node.output(0);
     const auto known = sizes.find(output);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "thaw/dim/expr/scope.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/lift/solve/solve.h"
+#include "thaw/ops/rule/fact.h"
 #include "thaw/ops/rule/obligation.h"
 
 namespace thaw::lifting {
@@ -50,8 +52,9 @@ struct Conditions {
 // An integer's value in the model as it was written: by the name of the tensor that holds it.
 using WrittenSizes = std::vector<std::pair<std::string, dim::Dim>>;
 
-// lifted: as it was written. unknowns: without symbols; what else was written follows. traced: the nodes whose needs count.
-Conditions conditions_of(const ir::Model& lifted, const WrittenSizes& written, std::vector<Unknown> unknowns,
+// lifted: as it was written. shapes: of its inputs, in the scope's symbols. unknowns: without symbols; what else was written follows. traced: the nodes whose needs count.
+Conditions conditions_of(const ir::Model& lifted, const std::unordered_map<const ir::Value*, ops::Shape>& shapes,
+                         const WrittenSizes& written, std::vector<Unknown> unknowns,
                          std::span<const Variable> variables, const std::shared_ptr<dim::Scope>& scope,
                          const std::unordered_set<const ir::Node*>& traced,
                          const std::vector<std::vector<int64_t>>& unseen);

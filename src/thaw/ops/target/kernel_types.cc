@@ -20,28 +20,28 @@ bool is_about(const TypeConstraint& constraint, const KernelOperand& operand) {
          (!operand.parameter.empty() && constraint.operands == operand.parameter);
 }
 
-}  // namespace
-
-std::vector<KernelOperand> kernel_inputs(const std::optional<ir::OperandTypes>& types, size_t count) {
+// first_is_main: where no parameter is the main one.
+std::vector<KernelOperand> operands_of(const std::optional<ir::OperandTypes>& types, size_t count,
+                                       std::string_view side, bool first_is_main, auto parameter_of) {
   const std::string main = main_parameter(types);
   std::vector<KernelOperand> operands;
   for (size_t i = 0; i < count; ++i) {
-    std::string parameter(types ? types->input(i) : "");
-    const bool is_main = main.empty() ? i == 0 : parameter == main;
-    operands.push_back({std::move(parameter), fmt::format("input {}", i), is_main});
+    std::string parameter(types ? parameter_of(*types, i) : "");
+    const bool is_main = main.empty() ? first_is_main && i == 0 : parameter == main;
+    operands.push_back({std::move(parameter), fmt::format("{} {}", side, i), is_main});
   }
   return operands;
 }
 
+}  // namespace
+
+std::vector<KernelOperand> kernel_inputs(const std::optional<ir::OperandTypes>& types, size_t count) {
+  return operands_of(types, count, "input", true, [](const ir::OperandTypes& own, size_t i) { return own.input(i); });
+}
+
 std::vector<KernelOperand> kernel_outputs(const std::optional<ir::OperandTypes>& types, size_t count, size_t inputs) {
-  const std::string main = main_parameter(types);
-  std::vector<KernelOperand> operands;
-  for (size_t i = 0; i < count; ++i) {
-    std::string parameter(types ? types->output(i) : "");
-    const bool is_main = main.empty() ? inputs == 0 && i == 0 : parameter == main;
-    operands.push_back({std::move(parameter), fmt::format("output {}", i), is_main});
-  }
-  return operands;
+  return operands_of(types, count, "output", inputs == 0,
+                     [](const ir::OperandTypes& own, size_t i) { return own.output(i); });
 }
 
 Support SaidTypes::support_of(ValueType type, const TypeConstraint** under) const {
