@@ -163,7 +163,35 @@ bool note_unsolved(Lifting& l, const Difference& difference, size_t before) {
   return is_any;
 }
 
+// Axes of tensors that lie side by side and grow, each pair of sizes once.
+Grids grids_of_tensors(const Lifting& l) {
+  Grids grids;
+  const auto grows = [](const std::vector<int64_t>& at) {
+    return !at.empty() && std::ranges::min(at) > 0 &&
+           std::ranges::any_of(at, [&](int64_t n) { return n != at.front(); });
+  };
+  std::set<std::pair<const dim::Expr*, const dim::Expr*>> seen;
+  for (const ir::Node* node : l.alignment.nodes.front()) {
+    for (const ir::Value* output : node->outputs()) {
+      const auto shape = l.tensor_shapes.find(output);
+      if (shape == l.tensor_shapes.end()) continue;
+      for (size_t axis = 0; axis + 1 < shape->second.size(); ++axis) {
+        const dim::Dim down = shape->second[axis], across = shape->second[axis + 1];
+        if (!down.is_symbolic() || !across.is_symbolic() || !seen.emplace(down.expr(), across.expr()).second) continue;
+        const Size height{down, in_traces(down, l.variables)}, width{across, in_traces(across, l.variables)};
+        if (!grows(height.at) || !grows(width.at)) continue;
+        auto& known = grids[(height * width).at];
+        const auto is_it = [&](const auto& each) { return each.first.at == height.at && each.second.at == width.at; };
+        if (std::ranges::none_of(known, is_it)) known.emplace_back(height, width);
+      }
+    }
+  }
+  return grids;
+}
+
 void fit_each(Lifting& l, const SizesAround& sizes) {
+  l.context->grids = grids_of_tensors(l);
+  l.context->layouts.clear();
   l.solver->leave_unsolved(l.options.keep_static.empty());
   std::vector<size_t> waves;  // tables of frequencies that another may tell better
   for (const Difference& difference : l.alignment.differences) {

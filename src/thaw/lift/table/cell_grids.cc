@@ -70,18 +70,18 @@ std::vector<float> rows_after(const View& view, const CellGrid& grid) {
   return grid.last == 0 ? std::vector<float>() : rows_of_first(view, view.length().at[0] - grid.last, grid.last);
 }
 
-ir::Value* emit_cells(const View& form, const CellGrid& grid, ir::Value* cells, const std::vector<float>& before,
+ir::Value* emit_cells(int64_t width, const CellGrid& grid, ir::Value* cells, const std::vector<float>& before,
                       const std::vector<float>& after, TableEmitter& e) {
-  if (!grid.layout) return emit_shaped(form, cells, e);
-  ir::Value* table = e.emit("Reshape", {cells, e.list({-1, form.width})});
+  if (!grid.layout) return cells;
+  ir::Value* table = e.emit("Reshape", {cells, e.list({-1, width})});
   if (grid.layout->block() > 1) {
     const dim::Dim axes[] = {grid.layout->length().dim};
     const Formula cell = grid.layout->row().formula() * grid.width + grid.layout->column().formula();
     table = e.emit("Gather", {table, emit_formula(cell, axes, e)});
   }
-  if (grid.first > 0) table = e.concat({e.floats({grid.first, form.width}, before), table}, 0);
-  if (grid.last > 0) table = e.concat({table, e.floats({grid.last, form.width}, after)}, 0);
-  return emit_shaped(form, table, e);
+  if (grid.first > 0) table = e.concat({e.floats({grid.first, width}, before), table}, 0);
+  if (grid.last > 0) table = e.concat({table, e.floats({grid.last, width}, after)}, 0);
+  return table;
 }
 
 }  // namespace thaw::lifting

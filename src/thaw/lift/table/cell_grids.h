@@ -22,7 +22,7 @@ struct CellGrid {
 std::vector<CellGrid> possible_cell_grids(const View& view, TableContext& context);
 
 // The whole table, of its cells [1, height, width, channels], with the kept rows that the first trace has.
-ir::Value* emit_cells(const View& form, const CellGrid& grid, ir::Value* cells, const std::vector<float>& before,
+ir::Value* emit_cells(int64_t width, const CellGrid& grid, ir::Value* cells, const std::vector<float>& before,
                       const std::vector<float>& after, TableEmitter& emitter);
 std::vector<float> rows_before(const View& view, const CellGrid& grid);
 std::vector<float> rows_after(const View& view, const CellGrid& grid);

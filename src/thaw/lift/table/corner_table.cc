@@ -77,7 +77,7 @@ std::optional<int64_t> count_behind(const View& view, size_t largest) {
 
 }  // namespace
 
-std::optional<TableFit> fit_corner(const View& view) {
+std::optional<Generated> fit_corner(const View& view) {
   if (view.growing.size() < 2 || view.traces() < 2) return std::nullopt;
   if (std::ranges::any_of(view.entries, [](const auto& entries) { return entries.empty(); })) return std::nullopt;
   const auto largest = largest_trace(view);
@@ -85,13 +85,12 @@ std::optional<TableFit> fit_corner(const View& view) {
   if (!behind) return std::nullopt;
   std::vector<int64_t> dims;
   for (const Size& n : view.growing) dims.push_back(n.at[*largest]);
-  TableFit out;
-  out.description =
+  std::string description =
       fmt::format("the first entries of a kept table{}, known up to {}",
                   *behind == 0 ? "" : fmt::format(" before its last {}", *behind), fmt::join(dims, " x "));
   dims.push_back(view.width);
-  out.emit = [form = view.without_entries(), dims, behind = *behind,
-              kept = kept_table(view, *largest, *behind)](TableEmitter& e) {
+  const auto emit = [form = view.without_entries(), dims, behind = *behind,
+                     kept = kept_table(view, *largest, *behind)](TableEmitter& e) {
     ir::Value* table = nullptr;
     if (form.kind == Kind::kReal) {
       table = e.floats(dims, std::vector<float>(kept.begin(), kept.end()));
@@ -107,9 +106,9 @@ std::optional<TableFit> fit_corner(const View& view) {
       const dim::Dim axes[] = {n.dim};
       table = e.emit("Gather", {table, emit_formula(place, axes, e)}, {{"axis", static_cast<int64_t>(axis)}});
     }
-    return emit_shaped(form, table, e);
+    return table;
   };
-  return out;
+  return made(view, std::move(description), emit);
 }
 
 }  // namespace thaw::lifting

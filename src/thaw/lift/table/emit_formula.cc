@@ -60,14 +60,46 @@ class Emission {
       if (node.width > 1) table = e_.emit("Reshape", {table, e_.list(dims)});
       if (node.kind == Kind::kTruth) table = e_.cast(table, ir::DataType::kBool);
     }
-    // Of a wide table, [n, 1] becomes [n, width].
-    if (node.width > 1) index = e_.emit("Reshape", {index, e_.list({-1})});
+    return rows_at(table, index, node.width);
+  }
+
+  // Of a wide table, [n, 1] becomes [n, width].
+  ir::Value* rows_at(ir::Value* table, ir::Value* index, int64_t width) {
+    if (width > 1 && axes_.size() == 2) index = e_.emit("Reshape", {index, e_.list({-1})});
+    if (width > 1 && axes_.size() > 2) index = e_.emit("Squeeze", {index, e_.list({-1})});
     return e_.emit("Gather", {table, index});
+  }
+
+  // Whether a table is read as it lies.
+  bool is_every_place(const FormulaNode& node) const {
+    if (node.operands.size() + 1 != axes_.size()) return false;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const FormulaNode& at = node.operands[i].node();
+      if (at.op != FormulaOp::kPosition || static_cast<size_t>(at.axis) != i) return false;
+      if (!dim::same(axes_[i], node.made->sizes[i].dim)) return false;
+    }
+    return true;
+  }
+
+  ir::Value* read(const FormulaNode& node) {
+    ir::Value*& table = tables_[node.made.get()];
+    if (!table) table = node.made->emit(e_);
+    if (is_every_place(node)) {
+      std::vector<ir::Value*> sizes;
+      for (const Size& size : node.made->sizes) sizes.push_back(e_.size(size.dim));
+      sizes.push_back(e_.list({node.width}));
+      return e_.emit("Reshape", {table, e_.concat(sizes, 0)});
+    }
+    Formula index(0);
+    for (size_t i = 0; i < node.operands.size(); ++i) index = index * Formula(node.made->sizes[i]) + node.operands[i];
+    ir::Value* rows = e_.emit("Reshape", {table, node.width > 1 ? e_.list({-1, node.width}) : e_.list({-1})});
+    kept_.push_back(index);
+    return rows_at(rows, of(index), node.width);
   }
 
   ir::Value* make(const FormulaNode& node) {
     std::vector<ir::Value*> operands;
-    if (node.op != FormulaOp::kLookup)
+    if (node.op != FormulaOp::kLookup && node.op != FormulaOp::kMade)
       for (const Formula& operand : node.operands) operands.push_back(of(operand));
     switch (node.op) {
       case FormulaOp::kPosition:
@@ -89,6 +121,8 @@ class Emission {
         return e_.emit("CumSum", {operands[0], e_.integer(0)}, {{"exclusive", int64_t{1}}});
       case FormulaOp::kLookup:
         return look_up(node);
+      case FormulaOp::kMade:
+        return read(node);
       default:
         return e_.emit(operator_of(node.op), operands);
     }
@@ -97,6 +131,8 @@ class Emission {
   std::span<const dim::Dim> axes_;
   TableEmitter& e_;
   std::unordered_map<const FormulaNode*, ir::Value*> known_;
+  std::unordered_map<const MadeTable*, ir::Value*> tables_;
+  std::vector<Formula> kept_;  // what `known_` has the nodes of
 };
 
 }  // namespace

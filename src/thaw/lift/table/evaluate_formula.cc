@@ -184,16 +184,128 @@ class Evaluation {
         }
         return out;
       }
+      case FormulaOp::kMade:
+        return read(node);
     }
     return scalar(kNoEntry);
+  }
+
+  // The row of each place, then its columns.
+  Numbers read(const FormulaNode& node) {
+    const std::vector<double>& entries = node.made->entries[points_.trace];
+    Numbers rows = scalar(0);
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const auto size = static_cast<double>(node.made->sizes[i].at[points_.trace]);
+      rows = broadcast(rows, of(node.operands[i]),
+                       [&](double row, double at) { return at >= 0 && at < size ? row * size + at : kNoEntry; });
+    }
+    Numbers out{rows.dims, {}};
+    std::vector<double> columns{0};
+    if (node.width > 1) columns = points_.positions.back();
+    out.dims.back() = static_cast<int64_t>(columns.size());
+    for (const double row : rows.entries) {
+      const double first = row * static_cast<double>(node.width);
+      for (const double column : columns) {
+        const double place = first + column;
+        const bool inside = place >= 0 && place < static_cast<double>(entries.size());  // false of no entry
+        out.entries.push_back(inside ? entries[static_cast<size_t>(place)] : kNoEntry);
+      }
+    }
+    return out;
   }
 
   const Points& points_;
   std::unordered_map<const FormulaNode*, Numbers> known_;
 };
 
+// How far float32 may be from the entries: what each operand is off by, to the first order, and half a unit in the last place for each
+// step (Higham, "Accuracy and Stability of Numerical Algorithms", 2002, section 2.2).
+class Rounding {
+ public:
+  explicit Rounding(const Points& points) : values_(points) {}
+
+  const Numbers& of(const Formula& formula) {
+    const FormulaNode* node = &formula.node();
+    if (const auto known = known_.find(node); known != known_.end()) return known->second;
+    return known_.emplace(node, compute(formula)).first->second;
+  }
+
+ private:
+  static constexpr double kUnit = 0x1p-24;
+
+  static Numbers product(const Numbers& a, const Numbers& b) { return broadcast(a, b, std::multiplies<>()); }
+  static Numbers sum(const Numbers& a, const Numbers& b) { return broadcast(a, b, std::plus<>()); }
+  static Numbers magnitude(Numbers a) {
+    return each(std::move(a), [](double x) { return std::abs(x); });
+  }
+  static Numbers units(Numbers a) {
+    return each(std::move(a), [](double x) { return kUnit * std::abs(x); });
+  }
+  static Numbers none(const Numbers& like) {
+    return each(like, [](double) { return 0.0; });
+  }
+
+  Numbers compute(const Formula& formula) {
+    const FormulaNode& node = formula.node();
+    const Numbers& result = values_.of(formula);
+    if (node.kind != Kind::kReal) return none(result);
+    const auto value = [&](size_t i) -> const Numbers& { return values_.of(node.operands[i]); };
+    const auto off = [&](size_t i) -> const Numbers& { return of(node.operands[i]); };
+    const auto and_rounded = [&](const Numbers& before) { return sum(before, units(result)); };
+    switch (node.op) {
+      case FormulaOp::kNumbers:
+      case FormulaOp::kLookup:
+      case FormulaOp::kMade:
+        return units(result);
+      case FormulaOp::kReal: {
+        constexpr double kExact = 1 << 24;
+        return each(result, [](double x) { return std::abs(x) <= kExact ? 0.0 : kUnit * std::abs(x); });
+      }
+      case FormulaOp::kAdd:
+      case FormulaOp::kSub:
+        return and_rounded(sum(off(0), off(1)));
+      case FormulaOp::kMul:
+        return and_rounded(sum(product(magnitude(value(0)), off(1)), product(magnitude(value(1)), off(0))));
+      case FormulaOp::kDiv: {
+        const Numbers above = sum(off(0), product(magnitude(result), off(1)));
+        return and_rounded(
+            broadcast(above, value(1), [](double a, double b) { return b == 0 ? 0.0 : a / std::abs(b); }));
+      }
+      case FormulaOp::kMin:
+      case FormulaOp::kMax:
+        return broadcast(off(0), off(1), [](double a, double b) { return std::max(a, b); });
+      case FormulaOp::kWhere:
+        return broadcast(broadcast(off(1), off(2), [](double a, double b) { return std::max(a, b); }), value(0),
+                         [](double a, double) { return a; });
+      case FormulaOp::kCos:
+      case FormulaOp::kSin:
+        return and_rounded(broadcast(off(0), result, [](double a, double) { return a; }));
+      case FormulaOp::kLog:
+        return and_rounded(
+            broadcast(off(0), value(0), [](double a, double x) { return x == 0 ? 0.0 : a / std::abs(x); }));
+      case FormulaOp::kAbs:
+        return off(0);
+      case FormulaOp::kSingle:
+        return and_rounded(off(0));
+      default:
+        return none(result);
+    }
+  }
+
+  Evaluation values_;
+  std::unordered_map<const FormulaNode*, Numbers> known_;
+};
+
 }  // namespace
 
 Numbers evaluate(const Formula& formula, const Points& points) { return Evaluation(points).of(formula); }
+
+std::vector<double> spread(const Numbers& numbers, std::span<const int64_t> dims) {
+  Numbers all{{dims.begin(), dims.end()}, {}};
+  all.entries.resize(static_cast<size_t>(count_of(all.dims)));
+  return broadcast(numbers, all, [](double a, double) { return a; }).entries;
+}
+
+Numbers rounding_of(const Formula& formula, const Points& points) { return Rounding(points).of(formula); }
 
 }  // namespace thaw::lifting

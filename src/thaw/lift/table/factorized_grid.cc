@@ -102,14 +102,13 @@ bool gives_channels(const LinearSums& sums, const Factorized& fit, const Learned
   return true;
 }
 
-TableFit factorized(const View& view, const CellGrid& grid, const FactorLengths& lengths, const Resizing& method,
-                    const Learned& learned, bool antialias) {
+Generated factorized(const View& view, const CellGrid& grid, const FactorLengths& lengths, const Resizing& method,
+                     const Learned& learned, bool antialias) {
   const int64_t side = learned.side;
   const auto shortest = [](const Size& size) { return std::ranges::min(size.at); };
   const bool is_bounded =
       antialias && is_same_where_longer(method) && shortest(lengths.down) >= side && shortest(lengths.across) >= side;
-  TableFit out;
-  out.description = fmt::format(
+  std::string description = fmt::format(
       "{} interpolation ({}{}) of {} rows and {} columns that were learned, to {}, added over {} x {}{}", method.mode,
       method.coordinates, method.antialias ? ", with anti-aliasing" : "", side, side,
       lengths.is_longer_side ? "the longer side" : "each side", dim::to_string(grid.height.dim),
@@ -120,30 +119,30 @@ TableFit factorized(const View& view, const CellGrid& grid, const FactorLengths&
     for (int64_t i = 0; i < side; ++i) rows.push_back(static_cast<float>(channel[static_cast<size_t>(i)]));
     for (int64_t i = 0; i < side; ++i) columns.push_back(static_cast<float>(channel[static_cast<size_t>(side + i)]));
   }
-  out.emit = [form = view.without_entries(), grid, lengths, method, side, rows, columns, is_bounded,
-              before = rows_before(view, grid), after = rows_after(view, grid)](TableEmitter& e) {
+  const auto emit = [width = view.width, grid, lengths, method, side, rows, columns, is_bounded,
+                     before = rows_before(view, grid), after = rows_after(view, grid)](TableEmitter& e) {
     const auto length = [&](const Size& size) {
       if (is_bounded) e.note({side, size.dim});
       return e.size(size.dim);
     };
-    ir::Value *one = e.list({1}), *channels = e.list({form.width});
-    ir::Value* down = emit_resize(e.floats({1, form.width, side, 1}, rows),
+    ir::Value *one = e.list({1}), *channels = e.list({width});
+    ir::Value* down = emit_resize(e.floats({1, width, side, 1}, rows),
                                   e.concat({one, channels, length(lengths.down), one}, 0), method, e);
-    ir::Value* across = emit_resize(e.floats({1, form.width, 1, side}, columns),
+    ir::Value* across = emit_resize(e.floats({1, width, 1, side}, columns),
                                     e.concat({one, channels, one, length(lengths.across)}, 0), method, e);
     if (lengths.is_longer_side) {
       down = e.emit("Slice", {down, e.list({0}), e.size(grid.height.dim), e.list({2})});
       across = e.emit("Slice", {across, e.list({0}), e.size(grid.width.dim), e.list({3})});
     }
     ir::Value* cells = e.emit("Transpose", {e.add(down, across)}, {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
-    return emit_cells(form, grid, cells, before, after, e);
+    return emit_cells(width, grid, cells, before, after, e);
   };
-  return out;
+  return made(view, std::move(description), emit);
 }
 
 }  // namespace
 
-std::optional<TableFit> fit_factorized(const View& view, TableContext& context) {
+std::optional<Generated> fit_factorized(const View& view, TableContext& context) {
   constexpr int64_t kLeastChannels = 2, kMostWork = int64_t{1} << 28, kLongest = 160;
   if (view.kind != Kind::kReal || view.width < kLeastChannels || view.traces() < 2) return std::nullopt;
   const auto scale = scale_of(view);

@@ -7,6 +7,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/key.h"
 #include "thaw/lift/table/table_sizes.h"
 
 namespace thaw::lifting {
@@ -66,7 +67,7 @@ std::optional<Sequence> fit_step(const View& view, const Solver& solver) {
   }
   // Where each trace has one value alone, nothing tells that they follow a position; nor do two reals, whatever they are.
   if (!shown || !goes_on) return std::nullopt;
-  auto end = solve_end(ends, solver);
+  auto end = solve_end(ends, view, solver);
   if (!end) end = part_of_last_window(ends, view.length(), solver);
   if (after == before || !end) return std::nullopt;
   const Formula formula =
@@ -159,7 +160,7 @@ std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
     const Formula line = within(position(0) * *step, limits_of_step(number.value_or(0), view.length(), solver));
     return checked(view, line + *start, text);
   }
-  const auto begin = solve_end(begins, solver);
+  const auto begin = solve_end(begins, view, solver);
   if (!begin) return std::nullopt;
   Formula index = position(0);
   if (late) {
@@ -173,8 +174,8 @@ std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
   const auto plain = solver.solutions(stops, 1);
   const bool is_told = all_stopped || (!plain.empty() && plain.front().rule <= Rule::kLine);
   const int64_t longest = *std::max_element(stops.begin(), stops.end());
-  for (const auto& stop :
-       {is_told ? solve_end(stops, solver) : std::nullopt, std::optional(constant_size(longest, view.traces()))}) {
+  for (const auto& stop : {is_told ? solve_end(stops, view, solver) : std::nullopt,
+                           std::optional(constant_size(longest, view.traces()))}) {
     if (!stop || (stop->dim.is_constant() && longest_rest < longest)) continue;
     if (auto fit = checked(view, smaller(index, *stop) * *step + *start,
                            fmt::format("{}, for {} steps", text, dim::to_string(stop->dim))))
@@ -183,36 +184,13 @@ std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
   return std::nullopt;
 }
 
-View reduced(const View& view, const Counter& counter, bool& whole) {
-  View out = view.without_entries();
-  out.growing = {counter.range()};
-  for (size_t k = 0; k < view.traces(); ++k) {
-    const auto& at = counter.at(k);
-    std::vector<double> values(static_cast<size_t>(std::max<int64_t>(counter.range().at[k], 0)));
-    std::vector<bool> known(values.size());
-    for (size_t r = 0; r < at.size() && whole; ++r) {
-      const auto x = static_cast<size_t>(at[r]);
-      if (x >= values.size() || (known[x] && !view.close(values[x], view.entries[k][r]))) {
-        whole = false;
-      } else {
-        values[x] = view.entries[k][r];
-        known[x] = true;
-      }
-    }
-    whole &= std::find(known.begin(), known.end(), false) == known.end();
-    out.entries[k] = std::move(values);
-  }
-  return out;
-}
-
 std::optional<Sequence> fit_of(const View& view, TableContext& context, int digits);
 
 // A function of a counter instead of the index.
 std::optional<Sequence> fit_counted(const View& view, const Counter& counter, TableContext& context, int digits) {
-  bool whole = true;
-  const View values = reduced(view, counter, whole);
-  if (!whole) return std::nullopt;
-  auto fit = fit_of(values, context, digits);
+  const Counter* counters[] = {&counter};
+  const auto values = by_counters(view, counters);
+  auto fit = values ? fit_of(*values, context, digits) : std::nullopt;
   if (!fit) return std::nullopt;
   const auto formula = substitute(fit->formula, {&counter.formula(), 1});
   if (!formula) return std::nullopt;
@@ -251,18 +229,25 @@ std::optional<Sequence> fit_multiple(const View& view, TableContext& context, in
   return std::nullopt;
 }
 
-// Integers that are written as reals.
-std::optional<Sequence> fit_whole(const View& view, TableContext& context, int digits) {
-  if (view.kind != Kind::kReal) return std::nullopt;
+// Integers that are written as reals, a last bit off where they were computed in another order.
+std::optional<View> as_whole(const View& view) {
   constexpr double kLargest = 1 << 24;
-  for (const auto& list : view.entries)
-    for (const double entry : list)
-      if (entry != std::round(entry) || std::abs(entry) > kLargest) return std::nullopt;
   View whole = view;
   whole.kind = Kind::kInteger;
-  auto fit = fit_of(whole, context, digits);
+  for (auto& list : whole.entries)
+    for (double& entry : list) {
+      const double rounded = std::round(entry);
+      if (!view.close(entry, rounded) || std::abs(entry) > kLargest) return std::nullopt;
+      entry = rounded;
+    }
+  return whole;
+}
+
+std::optional<Sequence> fit_whole(const View& view, TableContext& context, int digits) {
+  const auto whole = view.kind == Kind::kReal ? as_whole(view) : std::nullopt;
+  auto fit = whole ? fit_of(*whole, context, digits) : std::nullopt;
   if (!fit) return std::nullopt;
-  return Sequence{std::move(fit->description), as_real(fit->formula)};
+  return checked(view, as_real(fit->formula), std::move(fit->description));
 }
 
 std::optional<Sequence> fit_of(const View& view, TableContext& context, int digits) {
@@ -304,14 +289,11 @@ std::optional<Sequence> fit_sequence(const View& column, TableContext& context) 
 }
 
 std::optional<Sequence> fit_line_in(const View& column, const Counter& counter, TableContext& context) {
-  bool whole = true;
-  View values = reduced(column, counter, whole);
-  if (!whole || is_empty(values)) return std::nullopt;
-  for (const auto& list : values.entries)
-    for (const double entry : list) whole &= entry == std::round(entry) && std::abs(entry) < (1 << 24);
-  if (!whole) return std::nullopt;
-  values.kind = Kind::kInteger;
-  const auto fit = fit_line(values, context.solver);
+  const Counter* counters[] = {&counter};
+  const auto values = by_counters(column, counters);
+  if (!values || is_empty(*values)) return std::nullopt;
+  const auto integers = as_whole(*values);
+  const auto fit = integers ? fit_line(*integers, context.solver) : std::nullopt;
   const auto formula = fit ? substitute(fit->formula, {&counter.formula(), 1}) : std::nullopt;
   if (!formula) return std::nullopt;
   return Sequence{fmt::format("{}, where index is {}", fit->description, counter.name()),

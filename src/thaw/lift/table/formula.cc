@@ -151,14 +151,25 @@ Formula sum_before(const Formula& a) {
   return make({.op = FormulaOp::kRunningSum, .kind = a.kind(), .operands = {a}, .whole = true});
 }
 Formula look_up_rows(std::vector<double> table, int64_t width, Kind kind, const Formula& index,
-                     std::vector<Limit> limits) {
+                     std::vector<Limit> limits, int columns) {
   return make({.op = FormulaOp::kLookup,
                .kind = kind,
                .operands = {index},
+               .axis = columns,
                .numbers = std::move(table),
                .width = width,
                .limits = std::move(limits),
-               .axes = width == 1 ? 0U : 2U});
+               .axes = width == 1 ? 0U : 1U << columns});
+}
+Formula read_made(std::shared_ptr<const MadeTable> table, int64_t width, Kind kind, std::vector<Formula> at,
+                  int columns) {
+  return make({.op = FormulaOp::kMade,
+               .kind = kind,
+               .operands = std::move(at),
+               .axis = columns,
+               .width = width,
+               .made = std::move(table),
+               .axes = width == 1 ? 0U : 1U << columns});
 }
 Formula within(const Formula& formula, std::vector<Limit> limits) {
   if (limits.empty()) return formula;
@@ -178,10 +189,10 @@ class Substitution {
     if (node.axes == 0) return formula;
     if (const auto made = known_.find(&node); made != known_.end()) return made->second;
     if (node.op == FormulaOp::kPosition) return positions_[static_cast<size_t>(node.axis)];
-    if (node.whole || node.width > 1) return std::nullopt;
+    if (node.whole) return std::nullopt;
     FormulaNode other = node;
     other.axes = 0;
-    if (node.op == FormulaOp::kNumbers) {
+    if (node.op == FormulaOp::kNumbers || node.width > 1) {
       other.axis = columns_;
       other.axes = 1U << columns_;
     }

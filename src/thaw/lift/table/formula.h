@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -75,7 +76,15 @@ enum class FormulaOp : uint8_t {
   kWhole,       // a real that is not negative, rounded down, as an integer
   kSingle,      // rounded to float32, as the nodes compute it anyway
   kRunningSum,  // along axis 0, of the entries before
-  kLookup       // in a table [n, width]; of a wide one, the index varies along axis 0
+  kLookup,      // in a table [n, width]
+  kMade         // in a table that other nodes make
+};
+
+// A table [sizes…, width] of reals or integers that other nodes make, as one of rows: what is learned and interpolated.
+struct MadeTable {
+  std::vector<Size> sizes;
+  std::vector<std::vector<double>> entries;  // by trace
+  std::function<ir::Value*(TableEmitter&)> emit;
 };
 
 struct FormulaNode {
@@ -85,10 +94,11 @@ struct FormulaNode {
   int axis = 0;
   Size size = {};
   std::vector<double> numbers = {};
-  int64_t width = 1;               // of kLookup
-  std::vector<Limit> limits = {};  // within which it is known
-  uint32_t axes = 0;               // bit by bit, those it varies along
-  bool whole = false;              // cannot be evaluated a few rows at a time
+  int64_t width = 1;                           // of kLookup and kMade; of wide ones, `axis` is that of the columns
+  std::shared_ptr<const MadeTable> made = {};  // an operand for each of its sizes
+  std::vector<Limit> limits = {};              // within which it is known
+  uint32_t axes = 0;                           // bit by bit, those it varies along
+  bool whole = false;                          // cannot be evaluated a few rows at a time
 };
 
 Formula position(int axis);
@@ -117,16 +127,18 @@ Formula whole_part(const Formula& a);  // of a real that is not negative
 // A real as float32 holds it. Where entries hang on the last bit, each step of a formula is one of these.
 Formula in_single(const Formula& a);
 Formula sum_before(const Formula& a);
-// limits: within which the index is one of a row.
+// limits: within which the index is one of a row. columns: the axis that those of a wide table lie along, the last one.
 Formula look_up_rows(std::vector<double> table, int64_t width, Kind kind, const Formula& index,
-                     std::vector<Limit> limits = {});
+                     std::vector<Limit> limits = {}, int columns = 1);
+// at: a place along each of the table's sizes.
+Formula read_made(std::shared_ptr<const MadeTable> table, int64_t width, Kind kind, std::vector<Formula> at,
+                  int columns);
 
 // The same, known within these limits.
 Formula within(const Formula& formula, std::vector<Limit> limits);
 
 // The formula with others in the place of the positions of its axes, by axis; numbers along the axis after them, the
-// columns, come to lie along another. nullopt where it cannot be computed entry by entry: running sums, and rows of a
-// wide table.
+// columns, come to lie along another. nullopt where it cannot be computed entry by entry: running sums.
 std::optional<Formula> substitute(const Formula& formula, std::span<const Formula> positions, int columns = 1);
 
 // Entries at a product of positions, one list an axis. dims: how many of each axis; 1 where it does not vary.
@@ -139,6 +151,10 @@ struct Points {
   std::vector<std::vector<double>> positions;  // by axis
 };
 Numbers evaluate(const Formula& formula, const Points& points);
+// Its entries at each of so many positions, also along axes that it does not vary along.
+std::vector<double> spread(const Numbers& numbers, std::span<const int64_t> dims);
+// How far float32 may be from each of these, where every step is rounded.
+Numbers rounding_of(const Formula& formula, const Points& points);
 
 // The formula over axes of these sizes, each given or 1: int64, float or bool.
 ir::Value* emit_formula(const Formula& formula, std::span<const dim::Dim> axes, TableEmitter& emitter);

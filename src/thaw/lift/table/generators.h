@@ -14,7 +14,10 @@ namespace thaw::lifting {
 struct Generated {
   std::string description;
   std::vector<Part> parts;
+  bool departs = false;  // from the traces, where their exporter was off
 };
+// Of a table that other nodes make, its growing axes first: its entries in their order, whatever the shape.
+Generated made(const View& view, std::string description, std::function<ir::Value*(TableEmitter&)> emit);
 
 // A table with one axis that grows, and the ways its rows may be counted.
 struct RowTable {
@@ -117,30 +120,26 @@ std::optional<Generated> fit_lookup_table(const RowTable& table);
 // A few fixed rows (of a class token) before a list of another length.
 std::optional<Generated> fit_after_first(const RowTable& table);
 
-// Two sizes of tensors that the length is the product of; one size twice comes first.
-std::vector<std::pair<Size, Size>> possible_pairs(const Size& length, const Solver& solver);
 // A list that is a table of two axes whose sizes tensors have, row by row.
-std::optional<Generated> fit_folded(const View& view, TableContext& context);
+std::optional<Generated> fit_folded(const View& list, TableContext& context);
 
 // Learned entries that come again and again along each axis that grows.
-std::optional<TableFit> fit_tiled(const View& view);
-std::optional<Generated> fit_tiled_list(const View& list);
+std::optional<Generated> fit_tiled(const View& view);
 
 // Learned positions of a grid that were interpolated before the export, where one trace has them at their own size.
-std::optional<TableFit> fit_resized(const View& view, TableContext& context);
+std::optional<Generated> fit_resized(const View& view, TableContext& context);
 // Learned positions of the rows of a grid and of its columns, added, each interpolated before the export.
-std::optional<TableFit> fit_factorized(const View& view, TableContext& context);
-// The same of distances: [n, n] rows that are those of a resized list of 2n - 1, by row - column.
-std::optional<TableFit> fit_resized_distances(const View& view, TableContext& context);
-// The same of the cells of a grid, by how many rows and columns they are apart, also behind a class token; of a list, pair by pair.
-std::optional<TableFit> fit_grid_distances(const View& view, TableContext& context);
+std::optional<Generated> fit_factorized(const View& view, TableContext& context);
 
 // A few rows for each cell of a grid: anchors.
 std::optional<TableFit> fit_rows_of_cells(const View& view, TableContext& context);
 
 // Of several axes: the first entries along each of one larger table, before a few that stay. A size beyond it is an error of the lifted
 // model.
-std::optional<TableFit> fit_corner(const View& view);
+std::optional<Generated> fit_corner(const View& view);
+
+// Learned tables, by any of these.
+std::optional<Generated> fit_learned(const View& view, TableContext& context);
 
 // Of several images, whose grids are the lines of an input: a part for each, one after another. Also the lengths of their windows, and
 // sums of these. `reason` is set where the rows are so many, and a part is not explained.
@@ -161,6 +160,9 @@ std::optional<Generated> fit_one_position(const View& row, const TableContext& c
 // Tables with several axes that grow: functions of one axis each, sums and products of them; functions of the
 // difference of two; masks between two.
 std::optional<Generated> fit_axes(const View& view, TableContext& context);
+// A table of two axes, one of them a grid, behind a first row and column of their own (of a class token).
+using FitTable = std::function<std::optional<Generated>(const View&, TableContext&)>;
+std::optional<Generated> fit_behind_first(const View& view, TableContext& context, const FitTable& fit_body);
 // A single column that depends on all its axes, by any of these.
 std::optional<Sequence> fit_together(const View& view, TableContext& context);
 // Of two axes, one a few times as long as the other: a table for each time.

@@ -167,15 +167,24 @@ std::vector<std::pair<Side, Side>> possible_grids(const Solver& solver, std::spa
   return grids;
 }
 
-Layouts::Layouts(Size length, const Solver& solver) {
+Layouts::Layouts(Size length, const Solver& solver, const Grids& grids) {
   layouts_.push_back(std::make_shared<const Layout>(length));
-  for (const auto& [h, w] : possible_grids(solver, length.at)) {
-    if (!make_up(h.size, w.size, length.at, solver.variables())) continue;
+  const auto add = [&](const Size& height, const Size& width) {
     for (const int64_t block : kBlocks) {
       const auto whole = [&](int64_t side) { return side % block == 0; };
-      if (!all_of(h.size.at, whole) || !all_of(w.size.at, whole) || layouts_.size() == kMostLayouts) continue;
-      layouts_.push_back(std::make_shared<const Layout>(length, h.size, w.size, block, 0));
+      if (!all_of(height.at, whole) || !all_of(width.at, whole) || layouts_.size() == kMostLayouts) continue;
+      layouts_.push_back(std::make_shared<const Layout>(length, height, width, block, 0));
     }
+  };
+  for (const auto& [h, w] : possible_grids(solver, length.at))
+    if (make_up(h.size, w.size, length.at, solver.variables())) add(h.size, w.size);
+  const auto of_tensors = grids.find(length.at);
+  if (of_tensors == grids.end()) return;
+  for (const auto& [height, width] : of_tensors->second) {
+    const auto is_it = [&](const LayoutPtr& layout) {
+      return layout->is_grid() && layout->height().at == height.at && layout->width().at == width.at;
+    };
+    if (std::ranges::none_of(layouts_, is_it)) add(height, width);
   }
 }
 

@@ -58,10 +58,13 @@ struct Side {
   Size size;
 };
 
+// Two axes of a tensor that lie side by side and both grow, by how many cells they make up in each trace: the plainest of each.
+using Grids = std::map<std::vector<int64_t>, std::vector<std::pair<Size, Size>>>;
+
 // The layouts that tables of one length may have, the simplest first; shared by all tables of that length.
 class Layouts {
  public:
-  Layouts(Size length, const Solver& solver);
+  Layouts(Size length, const Solver& solver, const Grids& grids = {});
   const std::vector<LayoutPtr>& plain_and_grids() const { return layouts_; }
   // Grids whose sides tensors have: windows at a deep level, which are larger than any patch. So few cells are met by many
   // a formula by chance: only for tables of wide rows.

@@ -6,6 +6,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/key.h"
 #include "thaw/math/band.h"
 
 namespace thaw::lifting {
@@ -195,42 +196,22 @@ std::optional<Sequence> fit_band(const View& view, const Group& group, double in
 }  // namespace
 
 std::optional<Sequence> fit_diagonals(const View& view, TableContext& context) {
-  View straight = view.without_entries(), half = view.without_entries();
-  bool symmetric = true;
-  const size_t traces = view.traces();
-  straight.growing = {view.growing[0] + view.growing[1] - constant_size(1, traces)};
-  half.growing = {larger_of(view.growing[0], view.growing[1])};
-  for (size_t k = 0; k < traces; ++k) {
-    const int64_t n = rows_in(view, k), m = columns_in(view, k);
-    if (n == 0 || m == 0) return std::nullopt;
-    for (int64_t i = 1; i < n; ++i)
-      for (int64_t j = 1; j < m; ++j)
-        if (!view.close(entry_of(view, k, i, j), entry_of(view, k, i - 1, j - 1))) return std::nullopt;
-    std::vector<double>& list = straight.entries[k];
-    for (int64_t j = m; j-- > 0;) list.push_back(entry_of(view, k, 0, j));
-    for (int64_t i = 1; i < n; ++i) list.push_back(entry_of(view, k, i, 0));
-    for (int64_t d = 0; d < std::max(n, m); ++d) {
-      half.entries[k].push_back(d < n ? entry_of(view, k, d, 0) : entry_of(view, k, 0, d));
-      symmetric &= d >= std::min(n, m) || view.close(entry_of(view, k, d, 0), entry_of(view, k, 0, d));
-    }
-  }
+  const Size &rows = view.growing[0], &columns = view.growing[1];
   const Formula distance = position(0) - position(1);
-  if (symmetric) {
-    auto fit = fit_sequence(half, context);
-    const Formula apart = absolute(distance);
-    if (fit)
-      if (const auto formula = substitute(fit->formula, {&apart, 1}))
-        return Sequence{fit->description + ", where index is |row - column|", *formula};
-  }
-  auto fit = fit_sequence(straight, context);
-  if (!fit) return fit_distance_table(straight, view);
-  const Size last = view.growing[1] - constant_size(1, traces);
+  const Key apart{"where index is |row - column|", {{absolute(distance), larger_of(rows, columns)}}};
+  const auto half = by_key(view, apart);
+  if (auto fit = half ? fit_sequence(*half, context) : std::nullopt) return at_key(std::move(*fit), view, apart);
+  const Size last = columns - constant_size(1, view.traces());
+  const Key after{"where index is row - column + the last column", {{distance + Formula(last), rows + last}}};
+  const auto list = by_key(view, after);
+  if (!list) return std::nullopt;
+  auto fit = fit_sequence(*list, context);
+  if (!fit) return fit_distance_table(*list, view);
   // What comes again counts from any column that is as far from the last one in every trace.
-  const Formula from_last = distance + Formula(last), from_another = distance + Formula(last.at.front());
-  const auto formula = substitute(fit->formula, {&from_last, 1});
+  const Formula from_another = distance + Formula(last.at.front());
   const auto other = substitute(fit->formula, {&from_another, 1});
-  if (!formula || (!last.dim.is_constant() && other && holds(view, *other, 0, 1))) return std::nullopt;
-  return Sequence{fit->description + ", where index is row - column + the last column", *formula};
+  if (!last.dim.is_constant() && other && holds(view, *other, 0, 1)) return std::nullopt;
+  return at_key(std::move(*fit), view, after);
 }
 
 std::optional<std::pair<double, double>> two_values(const View& view) {

@@ -99,14 +99,13 @@ bool is_never_shorter(const CellGrid& grid, const LearnedGrid& learned) {
 
 // The learned grid resized as the table is, after the rows before it and before those after it.
 // antialias: whether there may be anti-aliasing.
-TableFit resized(const View& view, const CellGrid& grid, const Resizing& method, const LearnedGrid& learned,
-                 const std::string& source, bool antialias) {
-  TableFit out;
+Generated resized(const View& view, const CellGrid& grid, const Resizing& method, const LearnedGrid& learned,
+                  const std::string& source, bool antialias) {
   const bool is_bounded = antialias && is_same_where_longer(method) && is_never_shorter(grid, learned);
   const auto size = [&](const std::string& height, const std::string& width) {
     return grid.is_list() ? width : fmt::format("{} x {}", height, width);
   };
-  out.description = fmt::format(
+  std::string description = fmt::format(
       "{} interpolation ({}{}{}) of the {} positions that {}, over {}{}{}{}", method.mode, method.coordinates,
       method.antialias ? ", with anti-aliasing" : "",
       method.misread ? ", with the exporter's rounding of places on entries undone" : "",
@@ -115,7 +114,6 @@ TableFit resized(const View& view, const CellGrid& grid, const Resizing& method,
       grid.first == 0 ? "" : fmt::format(", after {} kept rows", grid.first),
       grid.last == 0 ? "" : fmt::format(", before {} kept rows", grid.last),
       is_bounded ? "; an error where a side is shorter, as no trace tells whether there is anti-aliasing" : "");
-  out.departs = method.misread;
   // Channels first.
   std::vector<float> numbers;
   for (int64_t c = 0; c < view.width; ++c)
@@ -123,24 +121,26 @@ TableFit resized(const View& view, const CellGrid& grid, const Resizing& method,
       for (int64_t column = 0; column < learned.width; ++column)
         numbers.push_back(static_cast<float>(learned.at(row, column, c)));
   const std::vector<int64_t> dims{1, view.width, learned.height, learned.width};
-  out.emit = [form = view.without_entries(), grid, method, numbers, dims, before = rows_before(view, grid),
-              after = rows_after(view, grid), is_bounded](TableEmitter& e) {
+  const auto emit = [width = view.width, grid, method, numbers, dims, before = rows_before(view, grid),
+                     after = rows_after(view, grid), is_bounded](TableEmitter& e) {
     const auto side = [&](const Size& of, int64_t least) {
       if (is_bounded) e.note({least, of.dim});
       return e.size(of.dim);
     };
     ir::Value* sizes =
-        e.concat({e.list({1}), e.list({form.width}), side(grid.height, dims[2]), side(grid.width, dims[3])}, 0);
+        e.concat({e.list({1}), e.list({width}), side(grid.height, dims[2]), side(grid.width, dims[3])}, 0);
     ir::Value* table = emit_resize(e.floats(dims, numbers), sizes, method, e);
     table = e.emit("Transpose", {table}, {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
-    return emit_cells(form, grid, table, before, after, e);
+    return emit_cells(width, grid, table, before, after, e);
   };
+  Generated out = made(view, std::move(description), emit);
+  out.departs = method.misread;
   return out;
 }
 
 }  // namespace
 
-std::optional<TableFit> fit_resized(const View& view, TableContext& context) {
+std::optional<Generated> fit_resized(const View& view, TableContext& context) {
   constexpr int64_t kLeastChannels = 2, kMostWork = int64_t{1} << 30;
   if (view.kind != Kind::kReal || view.width < kLeastChannels || view.traces() < 2) return std::nullopt;
   const auto largest = scale_of(view);

@@ -35,7 +35,7 @@ std::optional<std::vector<int64_t>> ends_in_rows(const View& view) {
 
 void count_rows(View& view, const Solver& solver) {
   const auto ends = view.growing.size() == 1 ? ends_in_rows(view) : std::nullopt;
-  const auto end = ends ? solve_end(*ends, solver) : std::nullopt;
+  const auto end = ends ? solve_end(*ends, view, solver) : std::nullopt;
   if (!end) return;
   const Size rows = ceil_div(*end, constant_size(view.width, view.traces()));
   if (rows.at != view.length().at) return;
@@ -44,7 +44,7 @@ void count_rows(View& view, const Solver& solver) {
 }
 
 std::optional<Generated> fit_step_in_rows(const View& view, const std::vector<int64_t>& ends, const Solver& solver) {
-  const auto end = solve_end(ends, solver);
+  const auto end = solve_end(ends, view, solver);
   if (!end) return std::nullopt;
   std::vector<double> columns;
   for (int64_t column = 0; column < view.width; ++column) columns.push_back(static_cast<double>(column));

@@ -9,13 +9,16 @@
 #include "thaw/lift/solve/elements.h"
 #include "thaw/lift/solve/whole_pieces.h"
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/key.h"
 
 namespace thaw::lifting {
 namespace {
 
 TableFit made_of(const View& view, Generated generated) {
-  return {std::move(generated.description), [form = view.without_entries(), parts = std::move(generated.parts)](
-                                                TableEmitter& e) { return emit_parts(form, parts, e); }};
+  return {.description = std::move(generated.description),
+          .emit = [form = view.without_entries(),
+                   parts = std::move(generated.parts)](TableEmitter& e) { return emit_parts(form, parts, e); },
+          .departs = generated.departs};
 }
 
 // A buffer of a size that is 0 in every trace.
@@ -64,7 +67,7 @@ std::optional<TableFit> fit_shape(std::span<const ir::Tensor* const> tensors, co
 
 Layouts& layouts_of(const Size& length, TableContext& context) {
   std::shared_ptr<Layouts>& known = context.layouts[length.at];
-  if (!known) known = std::make_shared<Layouts>(length, context.solver);
+  if (!known) known = std::make_shared<Layouts>(length, context.solver, context.grids);
   return *known;
 }
 
@@ -121,6 +124,13 @@ std::optional<Generated> fit_whole_list(const RowTable& table) {
   return std::nullopt;
 }
 
+std::optional<Generated> fit_learned(const View& view, TableContext& context) {
+  if (auto fit = fit_tiled(view)) return fit;
+  if (auto fit = fit_corner(view)) return fit;
+  if (auto fit = fit_resized(view, context)) return fit;
+  return fit_factorized(view, context);
+}
+
 std::optional<Generated> fit_list(const View& view, TableContext& context) {
   if (const auto ends = ends_in_rows(view)) return fit_step_in_rows(view, *ends, context.solver);
   if (auto generated = fit_step_in_last_columns(view, context)) return generated;
@@ -130,7 +140,7 @@ std::optional<Generated> fit_list(const View& view, TableContext& context) {
   if (auto generated = fit_after_first(table)) return generated;
   if (auto generated = fit_ends(table)) return generated;
   if (auto generated = fit_folded(view, context)) return generated;
-  if (auto generated = fit_tiled_list(view)) return generated;
+  if (auto generated = fit_tiled(view)) return generated;
   return fit_lookup_table(table);
 }
 
@@ -220,20 +230,20 @@ std::optional<TableFit> fit_along(std::span<const ir::Tensor* const> tensors, Ta
   count_rows(*view, context.solver);
   for (const Size& axis : view->growing) growing.push_back(axis.dim);
   const bool is_list = view->growing.size() == 1;
-  auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
-  if (!generated && is_list && !is_one) generated = fit_one_position(*view, context);
-  // What is not known in time may be a size of it.
-  if (generated && !std::ranges::all_of(generated->parts, can_be_emitted, &Part::formula)) generated.reset();
-  if (generated) return made_of(*view, std::move(*generated));
-  if (auto fit = fit_rows_of_cells(*view, context)) return fit;
-  if (auto fit = fit_tiled(*view)) return fit;
-  if (!is_one)
-    if (auto fit = fit_corner(*view)) return fit;
   context.untold.clear();
-  if (auto fit = fit_resized(*view, context)) return fit;
-  if (auto fit = fit_factorized(*view, context)) return fit;
-  if (auto fit = fit_resized_distances(*view, context)) return fit;
-  if (auto fit = fit_grid_distances(*view, context)) return fit;
+  for (const bool is_rounded : {false, true}) {
+    if (is_rounded && view->kind != Kind::kReal) break;
+    view->is_rounded = is_rounded;
+    auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
+    if (!generated && is_list && !is_one) generated = fit_one_position(*view, context);
+    // What is not known in time may be a size of it.
+    if (generated && !std::ranges::all_of(generated->parts, can_be_emitted, &Part::formula)) generated.reset();
+    if (!generated && !is_rounded)
+      if (auto fit = fit_rows_of_cells(*view, context)) return fit;
+    if (!generated && !is_rounded) generated = fit_learned(*view, context);
+    if (!generated) generated = fit_by_keys(*view, context);
+    if (generated) return made_of(*view, std::move(*generated));
+  }
   std::string of_part;
   if (auto fit = fit_one_after_another(tensors, context, of_part)) return fit;
   if (auto fit = fit_joined(tensors, context)) return fit;

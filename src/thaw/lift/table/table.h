@@ -37,6 +37,7 @@ struct TableContext {
   bool pads = false;                               // whether it stands where a Pad's amounts do
   bool holds_sizes = false;                        // whether it is a list of sizes, each of which is solved for itself
   std::vector<std::vector<InputLine>> lines = {};  // of inputs, where the variables are not all of their values
+  Grids grids = {};
   std::map<std::vector<int64_t>, std::shared_ptr<Layouts>> layouts = {};  // by the lengths in the traces
   KnownFrequencies frequencies = {};
   JoinedSizes joined = {};

@@ -59,9 +59,11 @@ std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, co
   return std::nullopt;
 }
 
-std::optional<Size> solve_end(std::vector<int64_t> at, const Solver& solver) {
+std::optional<Size> solve_end(std::vector<int64_t> at, const View& view, const Solver& solver) {
   Around around;
   around.ends = true;
+  for (const std::vector<Size>* sizes : {&view.growing, &view.sides})
+    for (const Size& size : *sizes) around.sizes.push_back({.symbol = size.dim, .at = size.at});
   return solve_size(std::move(at), solver, around);
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "thaw/lift/solve/solve.h"
-#include "thaw/lift/table/formula.h"
+#include "thaw/lift/table/table_view.h"
 
 namespace thaw::lifting {
 
@@ -18,8 +18,8 @@ std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const 
 // token).
 std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, const Around& around = {});
 
-// The same of where the entries of a table change.
-std::optional<Size> solve_end(std::vector<int64_t> at, const Solver& solver);
+// The same of where the entries of a table change: sizes of the table itself are nearest.
+std::optional<Size> solve_end(std::vector<int64_t> at, const View& view, const Solver& solver);
 
 // Where positions, so many of them, are as far apart in every trace as a side over how many there are, rounded down, as torchvision spreads
 // its anchors: that a model which takes the number runs where it is this quotient. None where they are not.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/lift/table/generators.h"
 #include "thaw/lift/table/table_sizes.h"
 
 namespace thaw::lifting {
@@ -50,9 +51,11 @@ View View::without_entries() const {
   out.dims = dims;
   out.axes = axes;
   out.growing = growing;
+  out.sides = sides;
   out.width = width;
   out.kind = kind;
   out.tolerance = tolerance;
+  out.is_rounded = is_rounded;
   out.entries.resize(entries.size());
   return out;
 }
@@ -221,6 +224,15 @@ bool holds(const View& view, const Formula& formula, int64_t first_column, int64
       positions.resize(static_cast<size_t>(end - begin));
       std::iota(positions.begin(), positions.end(), static_cast<double>(begin));
       const Numbers got = evaluate(formula, points);
+      std::optional<Numbers> rounding;  // of the same shape
+      const auto is_rounded = [&](double entry, size_t place) {
+        constexpr double kOtherOrder = 2,
+                         kMost = 1e-4;  // another order of the steps; beyond that anything would be near
+        if (!view.is_rounded) return false;
+        if (!rounding) rounding = rounding_of(formula, points);
+        const double off = rounding->entries[place];
+        return off <= kMost && std::abs(entry - got.entries[place]) <= view.tolerance + kOtherOrder * off;
+      };
       std::vector<size_t> strides(got.dims.size(), 0);
       size_t stride = 1;
       for (size_t axis = got.dims.size(); axis-- > 0;) {
@@ -233,9 +245,11 @@ bool holds(const View& view, const Formula& formula, int64_t first_column, int64
       size_t from = 0,
              entry = static_cast<size_t>(begin * (inner / std::max<int64_t>(count, 1)) * view.width + first_column);
       for (size_t i = 0; i < outer; ++i, entry += static_cast<size_t>(view.width)) {
-        for (size_t column = 0; column < static_cast<size_t>(count); ++column)
-          if (!view.close(view.entries[trace][entry + column], got.entries[from + column * strides.back()]))
-            return false;
+        for (size_t column = 0; column < static_cast<size_t>(count); ++column) {
+          const double wanted = view.entries[trace][entry + column];
+          const size_t place = from + column * strides.back();
+          if (!view.close(wanted, got.entries[place]) && !is_rounded(wanted, place)) return false;
+        }
         for (size_t axis = at.size(); axis-- > 0;) {
           from += strides[axis];
           const auto size = static_cast<int64_t>(points.positions[axis].size());
@@ -247,6 +261,14 @@ bool holds(const View& view, const Formula& formula, int64_t first_column, int64
     }
   }
   return true;
+}
+
+Generated made(const View& view, std::string description, std::function<ir::Value*(TableEmitter&)> emit) {
+  std::vector<Formula> at;
+  for (int axis = 0; axis < view.last_axis(); ++axis) at.push_back(position(axis));
+  auto table = std::make_shared<const MadeTable>(MadeTable{view.growing, view.entries, std::move(emit)});
+  const Formula formula = read_made(std::move(table), view.width, view.kind, std::move(at), view.last_axis());
+  return {std::move(description), {{formula, view.width}}};
 }
 
 ir::DataType type_of(Kind kind) {

@@ -18,9 +18,11 @@ struct View {
   std::vector<dim::Dim> dims;  // of the table
   std::vector<size_t> axes;    // those that grow
   std::vector<Size> growing;   // their sizes
+  std::vector<Size> sides;     // of the table that this one was read from, by a key
   int64_t width = 1;           // entries at each position of them
   Kind kind = Kind::kReal;
   double tolerance = 0;                      // relative to 1 or the entry
+  bool is_rounded = false;                   // whether entries may be as far off as float32 makes what gives them
   std::vector<std::vector<double>> entries;  // by trace
 
   size_t traces() const { return entries.size(); }

@@ -34,7 +34,7 @@ bool repeats_after(const View& view, size_t trace, size_t axis, size_t period) {
     const auto begin = list.begin() + static_cast<std::ptrdiff_t>(block * s.size * s.inner);
     const auto shift = static_cast<std::ptrdiff_t>(period * s.inner);
     const auto end = begin + static_cast<std::ptrdiff_t>((s.size - period) * s.inner);
-    if (!std::equal(begin, end, begin + shift)) return false;
+    if (!std::equal(begin, end, begin + shift, [&](double a, double b) { return view.close(a, b); })) return false;
   }
   return true;
 }
@@ -110,52 +110,26 @@ bool covers(const View& view, const Tiling& tiling, const std::vector<double>& r
     const Numbers at = evaluate(place, points);
     for (size_t i = 0; i < at.entries.size(); ++i)
       for (size_t c = 0; c < static_cast<size_t>(view.width); ++c)
-        if (view.entries[k][i * static_cast<size_t>(view.width) + c] !=
-            rows[static_cast<size_t>(at.entries[i]) * static_cast<size_t>(view.width) + c])
+        if (!view.close(view.entries[k][i * static_cast<size_t>(view.width) + c],
+                        rows[static_cast<size_t>(at.entries[i]) * static_cast<size_t>(view.width) + c]))
           return false;
   }
   return true;
 }
 
-struct Tile {
-  Tiling tiling;
-  std::vector<double> rows;
-  std::string describe() const {
-    return fmt::format("kept entries of {}, again and again", fmt::join(tiling.periods, " x "));
-  }
-};
+}  // namespace
 
-std::optional<Tile> tile_of(const View& view) {
+std::optional<Generated> fit_tiled(const View& view) {
   if (view.traces() < 2 || view.width == 0 || view.kind != Kind::kReal) return std::nullopt;
   const auto is_empty = [](const auto& list) { return list.empty(); };
   if (std::ranges::any_of(view.entries, is_empty)) return std::nullopt;
   const auto tiling = tiling_of(view);
   if (!tiling) return std::nullopt;
-  Tile out{*tiling, rows_of_tile(view, *tiling)};
-  return covers(view, out.tiling, out.rows) ? std::optional(std::move(out)) : std::nullopt;
-}
-
-}  // namespace
-
-std::optional<Generated> fit_tiled_list(const View& list) {
-  auto tile = tile_of(list);
-  if (!tile) return std::nullopt;
-  const Formula formula = look_up_rows(std::move(tile->rows), list.width, list.kind, place_in(tile->tiling));
-  return Generated{tile->describe(), {{formula, list.width}}};
-}
-
-std::optional<TableFit> fit_tiled(const View& view) {
-  const auto tile = tile_of(view);
-  if (!tile) return std::nullopt;
-  TableFit out{tile->describe(), {}};
-  out.emit = [form = view.without_entries(), place = place_in(tile->tiling),
-              numbers = std::vector<float>(tile->rows.begin(), tile->rows.end())](TableEmitter& e) {
-    std::vector<dim::Dim> axes;
-    for (const Size& size : form.growing) axes.push_back(size.dim);
-    ir::Value* table = e.floats({static_cast<int64_t>(numbers.size()) / form.width, form.width}, numbers);
-    return emit_shaped(form, e.emit("Gather", {table, emit_formula(place, axes, e)}), e);
-  };
-  return out;
+  std::vector<double> rows = rows_of_tile(view, *tiling);
+  if (!covers(view, *tiling, rows)) return std::nullopt;
+  const Formula formula = look_up_rows(std::move(rows), view.width, view.kind, place_in(*tiling), {}, view.last_axis());
+  return Generated{fmt::format("kept entries of {}, again and again", fmt::join(tiling->periods, " x ")),
+                   {{formula, view.width}}};
 }
 
 }  // namespace thaw::lifting

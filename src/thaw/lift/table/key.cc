@@ -1,0 +1,173 @@
+#include "thaw/lift/table/key.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace thaw::lifting {
+namespace {
+
+constexpr int64_t kMostEntries = int64_t{1} << 26;
+
+// Row by row over the parts; -1 where one of them is none.
+Formula place_of(const Key& key) {
+  Formula place(0), inside;
+  for (const Key::Part& part : key.parts) {
+    place = place * Formula(part.range) + part.formula;
+    const Formula is_one = both(negation(less(part.formula, Formula(0))), less(part.formula, part.range));
+    inside = inside ? both(inside, is_one) : is_one;
+  }
+  return choose(inside, place, Formula(-1));
+}
+
+// How many entries a table by its key has in a trace; -1 where that is none.
+int64_t count_of(const Key& key, size_t trace, int64_t width) {
+  int64_t count = std::max<int64_t>(width, 1);
+  for (const Key::Part& part : key.parts) {
+    const int64_t range = part.range.at[trace];
+    if (range < 1 || count > kMostEntries / range) return -1;
+    count *= range;
+  }
+  return count / std::max<int64_t>(width, 1);
+}
+
+// The entries of one trace by their places.
+class ByPlace {
+ public:
+  ByPlace(const View& view, size_t trace, int64_t count)
+      : view_(view), from_(view.entries[trace]), width_(static_cast<size_t>(view.width)), left_(count) {
+    entries_.resize(static_cast<size_t>(count) * width_);
+    known_.resize(static_cast<size_t>(count));
+  }
+
+  // The next entries, one for each column; false where they are others than are known there, or it is no place.
+  bool put(int64_t at) {
+    if (at < 0 || static_cast<size_t>(at) >= known_.size()) return false;
+    const auto place = static_cast<size_t>(at);
+    const bool is_new = !known_[place];
+    for (size_t c = 0; c < width_; ++c, ++next_) {
+      double& entry = entries_[place * width_ + c];
+      if (is_new) entry = from_[next_];
+      if (!view_.close(entry, from_[next_])) return false;
+    }
+    known_[place] = true;
+    left_ -= is_new ? 1 : 0;
+    return true;
+  }
+  bool is_whole() const { return left_ == 0; }
+  std::vector<double> entries() && { return std::move(entries_); }
+
+ private:
+  const View& view_;
+  const std::vector<double>& from_;
+  size_t width_, next_ = 0;
+  std::vector<double> entries_;
+  std::vector<bool> known_;
+  int64_t left_;
+};
+
+bool put_all(const View& view, size_t trace, const Formula& place, ByPlace& to) {
+  constexpr int64_t kFewRows = 4, kAtOnce = 1 << 16;
+  int64_t inner = 1;
+  Points points{.trace = trace, .positions = {}};
+  std::vector<int64_t> dims;
+  for (const Size& size : view.growing) {
+    auto& positions = points.positions.emplace_back(static_cast<size_t>(size.at[trace]));
+    std::iota(positions.begin(), positions.end(), 0);
+    dims.push_back(size.at[trace]);
+  }
+  for (size_t axis = 1; axis < dims.size(); ++axis) inner *= dims[axis];
+  points.positions.push_back({0});
+  dims.push_back(1);
+  const int64_t rows = view.growing[0].at[trace], step = std::max<int64_t>(1, kAtOnce / std::max<int64_t>(inner, 1));
+  // The first few rows tell most of what is no key.
+  for (int64_t begin = 0, end = 0; begin < rows; begin = end) {
+    end = std::min(rows, begin + (begin == 0 ? std::min(step, kFewRows) : step));
+    auto& positions = points.positions[0];
+    positions.resize(static_cast<size_t>(end - begin));
+    std::iota(positions.begin(), positions.end(), static_cast<double>(begin));
+    dims[0] = end - begin;
+    for (const double at : spread(evaluate(place, points), dims))
+      if (!(at >= 0) || !to.put(static_cast<int64_t>(at))) return false;
+  }
+  return to.is_whole();
+}
+
+// A table with these axes, of the view's entries.
+View with_axes(const View& view, std::vector<Size> axes) {
+  View out = view.without_entries();
+  out.dims.clear();
+  out.axes.clear();
+  for (const Size& size : axes) {
+    out.axes.push_back(out.dims.size());
+    out.dims.push_back(size.dim);
+  }
+  if (view.width > 1) out.dims.emplace_back(view.width);
+  out.sides.insert(out.sides.end(), view.growing.begin(), view.growing.end());
+  out.growing = std::move(axes);
+  return out;
+}
+
+}  // namespace
+
+std::optional<View> by_key(const View& view, const Key& key) {
+  std::vector<Size> ranges;
+  for (const Key::Part& part : key.parts) ranges.push_back(part.range);
+  View out = with_axes(view, std::move(ranges));
+  const Formula place = place_of(key);
+  for (size_t k = 0; k < view.traces(); ++k) {
+    const int64_t count = count_of(key, k, view.width);
+    if (count < 0) return std::nullopt;
+    ByPlace entries(view, k, count);
+    if (!put_all(view, k, place, entries)) return std::nullopt;
+    out.entries[k] = std::move(entries).entries();
+  }
+  return out;
+}
+
+std::optional<View> by_counters(const View& list, std::span<const Counter* const> counters) {
+  std::vector<Size> ranges;
+  for (const Counter* counter : counters) ranges.push_back(counter->range());
+  View out = with_axes(list, std::move(ranges));
+  for (size_t k = 0; k < list.traces(); ++k) {
+    std::vector<int64_t> places(static_cast<size_t>(list.length().at[k]));
+    int64_t count = 1;
+    for (const Counter* counter : counters) {
+      const int64_t range = counter->range().at[k];
+      if (range < 1 || count > kMostEntries / range) return std::nullopt;
+      count *= range;
+      const std::vector<int64_t>& at = counter->at(k);
+      for (size_t i = 0; i < places.size(); ++i) {
+        if (at[i] < 0 || at[i] >= range) return std::nullopt;
+        places[i] = places[i] * range + at[i];
+      }
+    }
+    ByPlace entries(list, k, count);
+    if (!std::ranges::all_of(places, [&](int64_t at) { return entries.put(at); }) || !entries.is_whole())
+      return std::nullopt;
+    out.entries[k] = std::move(entries).entries();
+  }
+  return out;
+}
+
+std::optional<Sequence> at_key(Sequence by_key, const View& view, const Key& key) {
+  auto whole = at_key(Generated{std::move(by_key.description), {{std::move(by_key.formula), 1}}}, view, key);
+  if (!whole) return std::nullopt;
+  return Sequence{std::move(whole->description), std::move(whole->parts.front().formula)};
+}
+
+std::optional<Generated> at_key(Generated by_key, const View& view, const Key& key) {
+  std::vector<Formula> places;
+  for (const Key::Part& part : key.parts) places.push_back(part.formula);
+  for (Part& part : by_key.parts) {
+    const auto formula = substitute(part.formula, places, view.last_axis());
+    if (!formula) return std::nullopt;
+    part.formula = *formula;
+  }
+  by_key.description += ", " + key.name;
+  return by_key;
+}
+
+}  // namespace thaw::lifting
