@@ -138,18 +138,37 @@ def bins(h, w):
     return net.model([1, 2, h, w], x)
 
 
+def by_longer_side(h, w):
+    """Over the longer side, as boxes are normalised for images that are letterboxed."""
+    net = Net()
+    return net.model([1, 2, h, w], net.add("Div", "x", net.constant(np.float32(max(h, w)))))
+
+
+def by_root_of_shorter_side(h, w):
+    net = Net()
+    return net.model([1, 2, h, w], net.add("Mul", "x", net.constant(np.sqrt(np.float32(min(h, w))) / np.float32(8))))
+
+
+def by_each_side(h, w):
+    net, x = Net(), "x"
+    for side in (h, w):
+        x = net.add("Mul", x, net.constant(np.float32(1) / np.float32(side)))
+    return net.model([1, 2, h, w], x)
+
+
 LISTS = [[(16,), (32,), (64,)], [(64,), (128,), (96,)], [(8,), (24,), (40,)], [(13,), (22,), (35,)]]
 GRIDS = [[(224, 224), (256, 256), (320, 320)], [(64, 96), (128, 64), (96, 160)], [(64, 64), (128, 128), (96, 96)],
          [(224, 256), (256, 320), (320, 224)]]
 REMAINDERS = [[(67, 101), (89, 53), (113, 83)]]  # rows all leave 2 of three bins behind the stride, columns do not
+TALL = [[(67, 53), (101, 89), (113, 83)], [(53, 67), (101, 113), (83, 89)], [(67, 53), (89, 101), (113, 83)]]
 UNSEEN = {1: [(29,), (37,), (48,), (50,), (67,), (72,)], 2: [(66, 66), (97, 131), (100, 64), (128, 192), (130, 98), (256, 160)]}
 MODULES = {halves: LISTS, longer_half: LISTS, stretched: LISTS, chunks: LISTS, strided: LISTS, texts: LISTS, windows: GRIDS,
            padded_windows: GRIDS, patches: GRIDS, filled_patches: GRIDS, filled_without_a_node: GRIDS, counted_otherwise: GRIDS, joined_levels: GRIDS, flattened: GRIDS, column_of_each: GRIDS,
-           bins: GRIDS + REMAINDERS}
+           bins: GRIDS + REMAINDERS, by_longer_side: TALL, by_root_of_shorter_side: TALL, by_each_side: TALL}
 
 
 # What the graph tells at every size: no trace's sizes leave anything open, but that they are square.
-EXACT = {strided, texts, flattened, column_of_each}
+EXACT = {strided, texts, flattened, column_of_each, by_each_side}
 
 
 def wanted(build, size, x):

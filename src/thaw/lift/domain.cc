@@ -226,7 +226,7 @@ void add_whole_divisions(Domain& domain, const ToldRoundings& told, std::span<co
   for (const Congruence& c : whole.congruences) add_congruence(domain, c.size, c.modulus, c.remainder);
 }
 
-void add_rounded_numbers(Domain& domain, std::span<const NumberOfSize> sizes_as_numbers,
+void add_rounded_numbers(Domain& domain, std::span<const NumberOfSizes> numbers_of_sizes,
                          std::span<const Variable> variables) {
   const std::vector<const Variable*> axes = axes_of_their_own(variables);
   // divisor: what divides a size made of the symbols; 0 for any.
@@ -237,11 +237,44 @@ void add_rounded_numbers(Domain& domain, std::span<const NumberOfSize> sizes_as_
       if (is_of_it && std::gcd(shared, divisor) > 1) add_congruence(domain, v->symbol, shared, v->at.front());
     }
   };
-  for (const auto& [size, is_scaled] : sizes_as_numbers) {
-    if (is_scaled) add(dim::symbols_of(size), 0);
-    for_each_floor(size, [&](const dim::Atom& floor) {
-      if (const auto divisor = floor.operands[1].constant()) add(dim::symbols_of(floor.operands[0]), *divisor);
-    });
+  for (const NumberOfSizes& number : numbers_of_sizes) {
+    for (const Dim size : number.sizes) {
+      if (number.is_scaled) add(dim::symbols_of(size), 0);
+      for_each_floor(size, [&](const dim::Atom& floor) {
+        if (const auto divisor = floor.operands[1].constant()) add(dim::symbols_of(floor.operands[0]), *divisor);
+      });
+    }
+  }
+}
+
+void add_extremes(Domain& domain, std::span<const NumberOfSizes> numbers_of_sizes,
+                  std::span<const Variable> variables) {
+  const std::vector<const Variable*> axes = axes_of_their_own(variables);
+  const auto id_of = [](const Variable& v) { return dim::scope_of(v.symbol)->symbol_id(v.symbol); };
+  for (const NumberOfSizes& number : numbers_of_sizes) {
+    for (const Variable* own : axes)
+      for (const Variable* other : axes) {
+        if (own == other || own->input != other->input) continue;
+        const std::unordered_map<int, Dim> turned{{id_of(*own), other->symbol}, {id_of(*other), own->symbol}};
+        const auto is_turned = [&](const NumberOfSizes& each) {
+          return each.form == number.form && std::ranges::equal(each.sizes, number.sizes, [&](Dim a, Dim b) {
+                   return dim::same(a, dim::substitute(b, turned));
+                 });
+        };
+        if (std::ranges::any_of(numbers_of_sizes, is_turned)) continue;
+        for (const Dim size : number.sizes) {
+          if (dim::symbols_of(size) != std::vector<int>{id_of(*own)}) continue;
+          const Dim of_other = dim::substitute(size, turned);
+          for (const Dim extreme : {dim::max(size, of_other), dim::min(size, of_other)}) {
+            const std::vector<int64_t> at = in_traces(size, variables);
+            if (at.empty() || at == in_traces(of_other, variables) || at != in_traces(extreme, variables)) continue;
+            const auto is_known = [&](const Undecided& u) {
+              return dim::same(u.chosen, size) && dim::same(u.other, extreme);
+            };
+            if (std::ranges::none_of(domain.undecided, is_known)) domain.undecided.push_back({size, extreme, ""});
+          }
+        }
+      }
   }
 }
 

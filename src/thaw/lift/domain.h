@@ -99,8 +99,12 @@ void add_whole_divisions(Domain& domain, const ToldRoundings& told, std::span<co
 
 // Adds that an axis is a multiple of all that divides it in the traces where numbers are computed of a part of it that is rounded. No shape
 // holds such a size, and another one that is rounded otherwise gives the same numbers.
-void add_rounded_numbers(Domain& domain, std::span<const NumberOfSize> sizes_as_numbers,
+void add_rounded_numbers(Domain& domain, std::span<const NumberOfSizes> numbers_of_sizes,
                          std::span<const Variable> variables);
+
+// Where a number is computed of one side of an input, and none alike of the other: adds that it is the longer side, or the shorter, where it
+// is so in all traces. No shape tells it from that.
+void add_extremes(Domain& domain, std::span<const NumberOfSizes> numbers_of_sizes, std::span<const Variable> variables);
 
 // Of traces without the nodes that do nothing (no_ops.h): adds that an axis of which the model rounds anything is a multiple of all that
 // divides it in the traces. By any of it the model may fill the axis up, or cut it down.

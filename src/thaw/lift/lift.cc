@@ -122,7 +122,8 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
       else if (chosen && other)
         domain.undecided.push_back({*chosen, *other, agreement.telling});
     }
-  add_rounded_numbers(domain, l.sizes_as_numbers, l.variables);
+  add_rounded_numbers(domain, l.numbers_of_sizes, l.variables);
+  add_extremes(domain, l.numbers_of_sizes, l.variables);
   if (!keeps_no_ops(l.model())) widen_to_common_divisors(domain, l.told, l.variables);
   return domain;
 }

@@ -71,9 +71,9 @@ struct Lifting {
   std::vector<dim::Dim> sizes_at_no_ops;
   std::vector<FittedTable> tables;
   std::vector<Undecided> steady_middles;
-  std::vector<Note> unsolved;                  // integers that are left to what the nodes need of them
-  std::vector<Limit> limits;                   // of those that were written
-  std::vector<NumberOfSize> sizes_as_numbers;  // in these
+  std::vector<Note> unsolved;                   // integers that are left to what the nodes need of them
+  std::vector<Limit> limits;                    // of those that were written
+  std::vector<NumberOfSizes> numbers_of_sizes;  // in these
   std::vector<WindowLoops> windows;
   std::set<std::string> steady_loops;  // that are no batch of windows, and have as many branches in every trace
 

@@ -91,7 +91,7 @@ void write_tables(Lifting& l) {
       l.model().graph->replace_uses(reader->node->input(reader->input), computed);
   }
   l.limits = emitter.limits();
-  l.sizes_as_numbers = emitter.sizes_as_numbers();
+  l.numbers_of_sizes = emitter.numbers_of_sizes();
 }
 
 void write_windows(Lifting& l) {

@@ -1,5 +1,6 @@
 // Formulas as nodes at the top of a graph.
 #include <map>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -12,15 +13,17 @@ namespace {
 std::string_view operator_of(FormulaOp op) {
   using enum FormulaOp;
   static const std::map<FormulaOp, std::string_view> kOperators = {
-      {kAdd, "Add"},     {kSub, "Sub"},   {kMul, "Mul"}, {kDiv, "Div"}, {kMin, "Min"}, {kMax, "Max"},
-      {kEqual, "Equal"}, {kLess, "Less"}, {kAnd, "And"}, {kOr, "Or"},   {kNot, "Not"}, {kWhere, "Where"},
-      {kAbs, "Abs"},     {kCos, "Cos"},   {kSin, "Sin"}, {kLog, "Log"}};
+      {kAdd, "Add"},     {kSub, "Sub"},   {kMul, "Mul"}, {kDiv, "Div"}, {kMin, "Min"},  {kMax, "Max"},
+      {kEqual, "Equal"}, {kLess, "Less"}, {kAnd, "And"}, {kOr, "Or"},   {kNot, "Not"},  {kWhere, "Where"},
+      {kAbs, "Abs"},     {kCos, "Cos"},   {kSin, "Sin"}, {kLog, "Log"}, {kSqrt, "Sqrt"}};
   return kOperators.at(op);
 }
 
 class Emission {
  public:
-  Emission(std::span<const dim::Dim> axes, TableEmitter& emitter) : axes_(axes), e_(emitter) {}
+  // real: the type in which reals are computed.
+  Emission(std::span<const dim::Dim> axes, TableEmitter& emitter, ir::DataType real = ir::DataType::kFloat)
+      : axes_(axes), e_(emitter), real_(real) {}
 
   ir::Value* of(const Formula& formula) {
     const FormulaNode* node = &formula.node();
@@ -43,10 +46,16 @@ class Emission {
     const size_t rank = node.numbers.size() == 1 ? 1 : axes_.size() - static_cast<size_t>(node.axis);
     std::vector<int64_t> dims(rank, 1);
     dims[0] = static_cast<int64_t>(node.numbers.size());
-    if (node.kind == Kind::kReal) return e_.floats(dims, {node.numbers.begin(), node.numbers.end()});
+    if (node.kind == Kind::kReal) return real_constant(dims, node.numbers);
     const std::vector<int64_t> whole(node.numbers.begin(), node.numbers.end());
     ir::Value* list = rank == 1 ? e_.list(whole) : along(e_.list(whole), node.axis);
     return node.kind == Kind::kTruth ? e_.cast(list, ir::DataType::kBool) : list;
+  }
+
+  ir::Value* real_constant(const std::vector<int64_t>& dims, const std::vector<double>& numbers) {
+    if (real_ == ir::DataType::kFloat) return e_.floats(dims, {numbers.begin(), numbers.end()});
+    const auto bytes = std::as_bytes(std::span(numbers));
+    return e_.sizes().emitter().constant(ir::Tensor::from_bytes({}, real_, dims, {bytes.begin(), bytes.end()}));
   }
 
   ir::Value* look_up(const FormulaNode& node) {
@@ -111,7 +120,7 @@ class Emission {
       case FormulaOp::kMod:
         return e_.remainder(operands[0], operands[1]);
       case FormulaOp::kReal:
-        return e_.cast(operands[0], ir::DataType::kFloat);
+        return e_.cast(operands[0], real_);
       case FormulaOp::kInteger:
       case FormulaOp::kWhole:
         return e_.cast(operands[0], ir::DataType::kInt64);
@@ -130,6 +139,7 @@ class Emission {
 
   std::span<const dim::Dim> axes_;
   TableEmitter& e_;
+  ir::DataType real_;
   std::unordered_map<const FormulaNode*, ir::Value*> known_;
   std::unordered_map<const MadeTable*, ir::Value*> tables_;
   std::vector<Formula> kept_;  // what `known_` has the nodes of
@@ -139,6 +149,12 @@ class Emission {
 
 ir::Value* emit_formula(const Formula& formula, std::span<const dim::Dim> axes, TableEmitter& emitter) {
   return Emission(axes, emitter).of(formula);
+}
+
+ir::Value* emit_number(const Formula& formula, ir::DataType type, bool is_scaled, TableEmitter& emitter) {
+  const dim::Dim axes[] = {dim::Dim(1)};
+  emitter.note({form_of(formula), sizes_in(formula), is_scaled});
+  return Emission(axes, emitter, type).of(formula);
 }
 
 }  // namespace thaw::lifting

@@ -77,7 +77,10 @@ class Evaluation {
   const Numbers& of(const Formula& formula) {
     const FormulaNode* node = &formula.node();
     if (const auto known = known_.find(node); known != known_.end()) return known->second;
-    return known_.emplace(node, compute(*node)).first->second;
+    Numbers made = compute(*node);
+    if (points_.in_single && node->kind == Kind::kReal)
+      for (double& entry : made.entries) entry = static_cast<double>(static_cast<float>(entry));
+    return known_.emplace(node, std::move(made)).first->second;
   }
 
  private:
@@ -148,6 +151,8 @@ class Evaluation {
         return each(operand(0), [](double a) { return std::sin(a); });
       case FormulaOp::kLog:
         return each(operand(0), [](double a) { return std::log(a); });
+      case FormulaOp::kSqrt:
+        return each(operand(0), [](double a) { return std::sqrt(a); });
       case FormulaOp::kWhole:
         return each(operand(0), [](double a) { return a < 0 ? kNoEntry : std::floor(a); });
       case FormulaOp::kSingle:
@@ -285,6 +290,9 @@ class Rounding {
             broadcast(off(0), value(0), [](double a, double x) { return x == 0 ? 0.0 : a / std::abs(x); }));
       case FormulaOp::kAbs:
         return off(0);
+      case FormulaOp::kSqrt:
+        return and_rounded(
+            broadcast(off(0), result, [](double a, double r) { return r == 0 ? std::sqrt(a) : a / (2 * r); }));
       case FormulaOp::kSingle:
         return and_rounded(off(0));
       default:

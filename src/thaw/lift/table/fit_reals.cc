@@ -5,7 +5,6 @@
 // gives every trace's number to the last bit, and, where no other does, to the last but one; it is emitted in the type
 // of the constant, operation by operation as it was tried here.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 
@@ -21,133 +20,14 @@ namespace {
 constexpr int64_t kMostReals = 16;
 constexpr int64_t kLargestWhole = int64_t{1} << 24;  // float32 holds every integer up to it
 
-// How a number is made of a size n, or of two of them, and a factor.
-enum class RealForm : uint8_t {
-  kWhole,
-  kMore,
-  kMorePart,
-  kQuotient,
-  kMultiple,
-  kPart,
-  kOver,
-  kRoot,
-  kRootPart,
-  kOverRoot,
-  kRootOver
-};
-
-struct RealFit {
-  RealForm form;
-  Size size, other = {};  // other: what it is divided by (kQuotient)
-  double factor = 1;
-};
-
 // What is added to a size before it is divided by the one that positions were learned at, so that what is rounded down afterwards
 // is not one less (Caron et al. 2021, DINO).
 constexpr double kLittle = 0.1;
 
-double round_as(double value, ir::DataType type) {
-  return type == ir::DataType::kDouble ? value : static_cast<double>(static_cast<float>(value));
-}
-
-// In the type of the constant, operation by operation.
-double value_of(const RealFit& fit, size_t k, ir::DataType type) {
-  const auto n = static_cast<double>(fit.size.at[k]);
-  const auto rounded = [&](double value) { return round_as(value, type); };
-  switch (fit.form) {
-    case RealForm::kWhole:
-      return rounded(n);
-    case RealForm::kMore:
-      return rounded(n + rounded(fit.factor));
-    case RealForm::kMorePart:
-      return rounded(rounded(n + rounded(kLittle)) / rounded(fit.factor));
-    case RealForm::kQuotient:
-      return rounded(n / static_cast<double>(fit.other.at[k]));
-    case RealForm::kMultiple:
-      return rounded(n * rounded(fit.factor));
-    case RealForm::kPart:
-      return rounded(n / rounded(fit.factor));
-    case RealForm::kOver:
-      return rounded(rounded(fit.factor) / n);
-    case RealForm::kRoot:
-      return rounded(rounded(std::sqrt(n)) * rounded(fit.factor));
-    case RealForm::kRootPart:
-      return rounded(rounded(std::sqrt(n)) / rounded(fit.factor));
-    case RealForm::kRootOver:
-      return rounded(std::sqrt(rounded(rounded(fit.factor) / rounded(std::sqrt(n)))));
-    default:
-      return rounded(rounded(fit.factor) / rounded(std::sqrt(n)));
-  }
-}
-
-std::string written_form(const RealFit& fit) {
-  std::string n = dim::to_string(fit.size.dim);
-  const bool simple = n.find(' ') == std::string::npos;
-  const std::string size = simple ? n : "(" + n + ")";
-  switch (fit.form) {
-    case RealForm::kWhole:
-      return n;
-    case RealForm::kMore:
-      return fmt::format("{} + {:.9g}", n, fit.factor);
-    case RealForm::kMorePart:
-      return fmt::format("({} + {}) / {:.9g}", n, kLittle, fit.factor);
-    case RealForm::kQuotient:
-      return fmt::format("{} / ({})", size, dim::to_string(fit.other.dim));
-    case RealForm::kMultiple:
-      return fmt::format("{:.9g} * {}", fit.factor, size);
-    case RealForm::kPart:
-      return fmt::format("{} / {:.9g}", size, fit.factor);
-    case RealForm::kOver:
-      return fmt::format("{:.9g} / {}", fit.factor, size);
-    case RealForm::kRoot:
-      return fit.factor == 1 ? fmt::format("sqrt({})", n) : fmt::format("{:.9g} * sqrt({})", fit.factor, n);
-    case RealForm::kRootPart:
-      return fmt::format("sqrt({}) / {:.9g}", n, fit.factor);
-    case RealForm::kRootOver:
-      return fmt::format("sqrt({:.9g} / sqrt({}))", fit.factor, n);
-    default:
-      return fmt::format("{:.9g} / sqrt({})", fit.factor, n);
-  }
-}
-
-ir::Value* emit_number(double value, ir::DataType type, TableEmitter& e) {
-  if (type == ir::DataType::kFloat) return e.floats({1}, {static_cast<float>(value)});
-  std::vector<std::byte> bytes(sizeof(double));
-  std::copy_n(reinterpret_cast<const std::byte*>(&value), sizeof(double), bytes.data());
-  return e.sizes().emitter().constant(ir::Tensor::from_bytes({}, type, {1}, std::move(bytes)));
-}
-
-ir::Value* emit_real(const RealFit& fit, ir::DataType type, TableEmitter& e) {
-  const auto real = [&](dim::Dim size) {
-    return e.cast(e.size_as_number(size, fit.factor != 1 && fit.form != RealForm::kMore), type);
-  };
-  const auto number = [&](double value) { return emit_number(value, type, e); };
-  ir::Value* n = real(fit.size.dim);
-  switch (fit.form) {
-    case RealForm::kWhole:
-      return n;
-    case RealForm::kMore:
-      return e.emit("Add", {n, number(fit.factor)});
-    case RealForm::kMorePart:
-      return e.emit("Div", {e.emit("Add", {n, number(kLittle)}), number(fit.factor)});
-    case RealForm::kQuotient:
-      return e.emit("Div", {n, real(fit.other.dim)});
-    case RealForm::kMultiple:
-      return e.emit("Mul", {n, number(fit.factor)});
-    case RealForm::kPart:
-      return e.emit("Div", {n, number(fit.factor)});
-    case RealForm::kOver:
-      return e.emit("Div", {number(fit.factor), n});
-    case RealForm::kRoot:
-      return fit.factor == 1 ? e.emit("Sqrt", {n}) : e.emit("Mul", {e.emit("Sqrt", {n}), number(fit.factor)});
-    case RealForm::kRootPart:
-      return e.emit("Div", {e.emit("Sqrt", {n}), number(fit.factor)});
-    case RealForm::kRootOver:
-      return e.emit("Sqrt", {e.emit("Div", {number(fit.factor), e.emit("Sqrt", {n})})});
-    default:
-      return e.emit("Div", {number(fit.factor), e.emit("Sqrt", {n})});
-  }
-}
+struct RealFit {
+  Formula formula;
+  bool is_scaled = true;  // by a factor, which may stand for a part of the size that is rounded
+};
 
 // A number that people write: a short decimal near it.
 double written(double value) {
@@ -157,6 +37,27 @@ double written(double value) {
   }
   return value;
 }
+
+// How a number is made of a size n and a factor c, and which factor gives the number at that size.
+struct RealForm {
+  Formula (*of)(const Formula& n, const Formula& c);
+  double (*factor)(double number, double n);
+};
+Formula times(const Formula& a, const Formula& c) { return c.node().numbers[0] == 1 ? a : a * c; }
+const RealForm kForms[] = {
+    {[](const Formula& n, const Formula& c) { return c / n; }, [](double x, double n) { return written(x * n); }},
+    {[](const Formula& n, const Formula& c) { return n / c; }, [](double x, double n) { return written(n / x); }},
+    {[](const Formula& n, const Formula& c) { return times(n, c); }, [](double x, double n) { return written(x / n); }},
+    {[](const Formula& n, const Formula& c) { return times(square_root(n), c); },
+     [](double x, double n) { return written(x / std::sqrt(n)); }},
+    {[](const Formula& n, const Formula& c) { return c / square_root(n); },
+     [](double x, double n) { return written(x * std::sqrt(n)); }},
+    {[](const Formula& n, const Formula& c) { return square_root(n) / c; },
+     [](double x, double n) { return written(std::sqrt(n) / x); }},
+    {[](const Formula& n, const Formula& c) { return square_root(c / square_root(n)); },
+     [](double x, double n) { return written(x * x * std::sqrt(n)); }},
+    {[](const Formula& n, const Formula& c) { return (n + real_number(kLittle)) / c; },
+     [](double x, double n) { return std::round((n + kLittle) / x); }}};
 
 class RealSearch {
  public:
@@ -178,7 +79,7 @@ class RealSearch {
 
   std::optional<RealFit> solve(const std::vector<double>& wanted) const {
     if (std::ranges::any_of(wanted, [](double v) { return !std::isfinite(v) || v == 0; })) return std::nullopt;
-    if (auto whole = whole_number(wanted)) return whole;
+    if (const auto whole = whole_size(wanted)) return RealFit{as_real(*whole), false};
     if (auto more = little_more(wanted)) return more;
     std::optional<RealFit> nearly;
     const auto attempt = [&](const RealFit& fit) {
@@ -187,18 +88,11 @@ class RealSearch {
       return off == 0;
     };
     for (const Size& n : sizes_) {
-      const auto first = static_cast<double>(n.at[0]);
-      const std::array<RealFit, 8> forms = {
-          {{RealForm::kOver, n, {}, written(wanted[0] * first)},
-           {RealForm::kPart, n, {}, written(first / wanted[0])},
-           {RealForm::kMultiple, n, {}, written(wanted[0] / first)},
-           {RealForm::kRoot, n, {}, written(wanted[0] / std::sqrt(first))},
-           {RealForm::kOverRoot, n, {}, written(wanted[0] * std::sqrt(first))},
-           {RealForm::kRootPart, n, {}, written(std::sqrt(first) / wanted[0])},
-           {RealForm::kRootOver, n, {}, written(wanted[0] * wanted[0] * std::sqrt(first))},
-           {RealForm::kMorePart, n, {}, std::round((first + kLittle) / wanted[0])}}};
-      for (const RealFit& fit : forms)
+      for (const RealForm& form : kForms) {
+        const double factor = form.factor(wanted[0], static_cast<double>(n.at[0]));
+        const RealFit fit{form.of(as_real(n), real_number(factor)), factor != 1};
         if (attempt(fit)) return fit;
+      }
       if (auto quotient = over(n, wanted); quotient && attempt(*quotient)) return quotient;
     }
     return nearly;
@@ -217,7 +111,8 @@ class RealSearch {
     const double unit = type_ == ir::DataType::kDouble ? 2.3e-16 : 1.2e-7;
     int off = 0;
     for (size_t k = 0; k < wanted.size(); ++k) {
-      const double value = value_of(fit, k, type_);
+      const Points points{.trace = k, .positions = {{0}}, .in_single = type_ == ir::DataType::kFloat};
+      const double value = evaluate(fit.formula, points).entries.front();
       if (value == wanted[k]) continue;
       if (std::abs(value - wanted[k]) > unit * std::abs(wanted[k])) return 2;
       off = 1;
@@ -225,7 +120,7 @@ class RealSearch {
     return off;
   }
 
-  std::optional<RealFit> whole_number(const std::vector<double>& wanted) const {
+  std::optional<Size> whole_size(const std::vector<double>& wanted) const {
     std::vector<int64_t> integers;
     for (const double value : wanted) {
       if (value != std::round(value) || std::abs(value) > static_cast<double>(kLargestWhole)) return std::nullopt;
@@ -233,17 +128,17 @@ class RealSearch {
     }
     const auto size = context_.solver.solve(integers, context_.around);
     if (!size) return std::nullopt;
-    return RealFit{RealForm::kWhole, {*size, std::move(integers)}};
+    return Size{*size, std::move(integers)};
   }
 
   // A size and what keeps a division by it from being one by 0: how positions are normalised.
   std::optional<RealFit> little_more(const std::vector<double>& wanted) const {
     std::vector<double> whole;
     std::ranges::transform(wanted, std::back_inserter(whole), [](double value) { return std::round(value); });
-    const auto size = whole_number(whole);
+    const auto size = whole_size(whole);
     if (!size) return std::nullopt;
     for (const double more : {1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-12}) {
-      RealFit fit{RealForm::kMore, size->size, {}, more};
+      const RealFit fit{as_real(*size) + real_number(more), false};
       if (bits_off(fit, wanted) == 0) return fit;
     }
     return std::nullopt;
@@ -260,7 +155,7 @@ class RealSearch {
     }
     const auto size = context_.solver.solve(above, context_.around);
     if (!size) return std::nullopt;
-    return RealFit{RealForm::kQuotient, {*size, std::move(above)}, n};
+    return RealFit{as_real(Size{*size, std::move(above)}) / as_real(n), false};
   }
 
   const TableContext& context_;
@@ -289,14 +184,16 @@ std::optional<TableFit> fit_reals(std::span<const ir::Tensor* const> tensors, co
     std::vector<double> wanted;
     for (const auto& each : values) wanted.push_back(each[i]);
     if (std::ranges::all_of(wanted, [&](double v) { return v == wanted[0]; })) {
-      elements.emplace_back([value = wanted[0], type](TableEmitter& e) { return emit_number(value, type, e); });
+      elements.emplace_back(
+          [number = real_number(wanted[0]), type](TableEmitter& e) { return emit_number(number, type, false, e); });
       text.push_back(fmt::format("{:.9g}", wanted[0]));
       continue;
     }
     const auto fit = search.solve(wanted);
     if (!fit) return std::nullopt;
-    elements.emplace_back([fit = *fit, type](TableEmitter& e) { return emit_real(fit, type, e); });
-    text.push_back(written_form(*fit));
+    elements.emplace_back(
+        [fit = *fit, type](TableEmitter& e) { return emit_number(fit.formula, type, fit.is_scaled, e); });
+    text.push_back(to_string(fit->formula));
   }
   TableFit fit;
   fit.description = first.dims.empty() ? text[0] : fmt::format("[{}]", fmt::join(text, ", "));

@@ -136,6 +136,7 @@ Formula absolute(const Formula& a) { return unary(FormulaOp::kAbs, a.kind(), a);
 Formula cosine(const Formula& a) { return unary(FormulaOp::kCos, Kind::kReal, as_real(a)); }
 Formula sine(const Formula& a) { return unary(FormulaOp::kSin, Kind::kReal, as_real(a)); }
 Formula logarithm(const Formula& a) { return unary(FormulaOp::kLog, Kind::kReal, as_real(a)); }
+Formula square_root(const Formula& a) { return unary(FormulaOp::kSqrt, Kind::kReal, as_real(a)); }
 Formula as_real(const Formula& a) {
   if (a.kind() == Kind::kReal) return a;
   if (const FormulaNode& node = a.node(); node.op == FormulaOp::kNumbers)

@@ -71,6 +71,7 @@ enum class FormulaOp : uint8_t {
   kCos,
   kSin,
   kLog,
+  kSqrt,
   kReal,        // an integer or truth as a real
   kInteger,     // a truth as an integer
   kWhole,       // a real that is not negative, rounded down, as an integer
@@ -121,6 +122,7 @@ Formula absolute(const Formula& a);
 Formula cosine(const Formula& a);
 Formula sine(const Formula& a);
 Formula logarithm(const Formula& a);
+Formula square_root(const Formula& a);
 Formula as_real(const Formula& a);
 Formula as_integer(const Formula& a);
 Formula whole_part(const Formula& a);  // of a real that is not negative
@@ -149,6 +151,7 @@ struct Numbers {
 struct Points {
   size_t trace = 0;
   std::vector<std::vector<double>> positions;  // by axis
+  bool in_single = false;                      // whether every real is rounded to float32 as it is computed
 };
 Numbers evaluate(const Formula& formula, const Points& points);
 // Its entries at each of so many positions, also along axes that it does not vary along.
@@ -158,5 +161,14 @@ Numbers rounding_of(const Formula& formula, const Points& points);
 
 // The formula over axes of these sizes, each given or 1: int64, float or bool.
 ir::Value* emit_formula(const Formula& formula, std::span<const dim::Dim> axes, TableEmitter& emitter);
+
+// A number that is computed of sizes, in float or double: [1].
+ir::Value* emit_number(const Formula& formula, ir::DataType type, bool is_scaled, TableEmitter& emitter);
+
+// As people write it: "sqrt(n) / 8". form_of: the same for any sizes.
+std::string to_string(const Formula& formula);
+std::string form_of(const Formula& formula);
+// In the order in which they stand in it.
+std::vector<dim::Dim> sizes_in(const Formula& formula);
 
 }  // namespace thaw::lifting

@@ -1,6 +1,8 @@
 // Writing the nodes that compute a table, from sizes on. Internal to lift/.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "thaw/lift/table/limit.h"
@@ -8,9 +10,11 @@
 
 namespace thaw::lifting {
 
-// A size that a number is computed of. is_scaled: by a factor, which may stand for a part of the size that is rounded.
-struct NumberOfSize {
-  dim::Dim size;
+// A number that is computed of sizes. form: how, whatever the sizes. is_scaled: by a factor, which may stand for a part of a size that is
+// rounded.
+struct NumberOfSizes {
+  std::string form;
+  std::vector<dim::Dim> sizes;
   bool is_scaled = false;
 };
 
@@ -27,19 +31,16 @@ class TableEmitter : public ops::Emit {
   // The table that is written is known within it.
   void note(const Limit& limit) { limits_.push_back(limit); }
   const std::vector<Limit>& limits() const { return limits_; }
-  // A size that numbers are computed of: no shape holds it, as it does the length of a table.
-  ir::Value* size_as_number(dim::Dim d, bool is_scaled) {
-    numbers_.push_back({d, is_scaled});
-    return size(d);
-  }
-  const std::vector<NumberOfSize>& sizes_as_numbers() const { return numbers_; }
+  // No shape holds the sizes of such a number, as it does the length of a table.
+  void note(NumberOfSizes number) { numbers_.push_back(std::move(number)); }
+  const std::vector<NumberOfSizes>& numbers_of_sizes() const { return numbers_; }
   ir::Value* column(ir::Value* x) { return reshape(x, list({-1, 1})); }                   // [n] -> [n, 1]
   ir::Value* remainder(ir::Value* a, ir::Value* b) { return sub(a, mul(div(a, b), b)); }  // of numbers not negative
 
  private:
   rewrite::DimEmitter* sizes_;
   std::vector<Limit> limits_;
-  std::vector<NumberOfSize> numbers_;
+  std::vector<NumberOfSizes> numbers_;
 };
 
 }  // namespace thaw::lifting

@@ -1,0 +1,95 @@
+// Formulas as people write them.
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/table/formula.h"
+
+namespace thaw::lifting {
+namespace {
+
+// How strongly an operator binds what it stands between.
+enum class Binding : uint8_t { kCondition, kSum, kProduct, kWord };
+
+struct Infix {
+  FormulaOp op;
+  std::string_view sign;
+  Binding binding;
+};
+constexpr Infix kInfixes[] = {
+    {FormulaOp::kAdd, "+", Binding::kSum},        {FormulaOp::kSub, "-", Binding::kSum},
+    {FormulaOp::kMul, "*", Binding::kProduct},    {FormulaOp::kDiv, "/", Binding::kProduct},
+    {FormulaOp::kMod, "%", Binding::kProduct},    {FormulaOp::kEqual, "==", Binding::kCondition},
+    {FormulaOp::kLess, "<", Binding::kCondition}, {FormulaOp::kAnd, "and", Binding::kCondition},
+    {FormulaOp::kOr, "or", Binding::kCondition}};
+
+struct Word {
+  FormulaOp op;
+  std::string_view name;
+};
+constexpr Word kWords[] = {{FormulaOp::kMin, "min"},     {FormulaOp::kMax, "max"},        {FormulaOp::kNot, "not"},
+                           {FormulaOp::kWhere, "where"}, {FormulaOp::kAbs, "abs"},        {FormulaOp::kCos, "cos"},
+                           {FormulaOp::kSin, "sin"},     {FormulaOp::kLog, "log"},        {FormulaOp::kSqrt, "sqrt"},
+                           {FormulaOp::kWhole, "floor"}, {FormulaOp::kRunningSum, "sum"}, {FormulaOp::kMade, "table"}};
+
+struct Text {
+  std::string text;
+  Binding binding = Binding::kWord;
+  std::string in(Binding around, bool is_right) const {
+    return binding > around || (binding == around && !is_right) ? text : "(" + text + ")";
+  }
+};
+
+Text text_of(const Formula& formula, bool names_sizes) {
+  const FormulaNode& node = formula.node();
+  std::vector<Text> operands;
+  for (const Formula& operand : node.operands) operands.push_back(text_of(operand, names_sizes));
+  switch (node.op) {
+    case FormulaOp::kPosition:
+      return {fmt::format("i{}", node.axis)};
+    case FormulaOp::kSize: {
+      std::string size = names_sizes ? dim::to_string(node.size.dim) : "n";
+      return {size, size.find(' ') == std::string::npos ? Binding::kWord : Binding::kSum};
+    }
+    case FormulaOp::kNumbers:
+      return {node.numbers.size() == 1 ? fmt::format("{:.9g}", node.numbers[0])
+                                       : fmt::format("[{:.9g}]", fmt::join(node.numbers, ", "))};
+    case FormulaOp::kReal:
+    case FormulaOp::kInteger:
+    case FormulaOp::kSingle:
+      return operands[0];
+    case FormulaOp::kLookup:
+      return {fmt::format("kept[{}]", operands[0].text)};
+    default:
+      break;
+  }
+  for (const Infix& infix : kInfixes)
+    if (infix.op == node.op)
+      return {fmt::format("{} {} {}", operands[0].in(infix.binding, false), infix.sign,
+                          operands[1].in(infix.binding, true)),
+              infix.binding};
+  std::vector<std::string> arguments;
+  for (const Text& operand : operands) arguments.push_back(operand.text);
+  for (const Word& word : kWords)
+    if (word.op == node.op) return {fmt::format("{}({})", word.name, fmt::join(arguments, ", "))};
+  return {"?"};
+}
+
+}  // namespace
+
+std::string to_string(const Formula& formula) { return text_of(formula, true).text; }
+std::string form_of(const Formula& formula) { return text_of(formula, false).text; }
+
+std::vector<dim::Dim> sizes_in(const Formula& formula) {
+  const FormulaNode& node = formula.node();
+  std::vector<dim::Dim> sizes;
+  if (node.op == FormulaOp::kSize) sizes.push_back(node.size.dim);
+  for (const Formula& operand : node.operands) std::ranges::copy(sizes_in(operand), std::back_inserter(sizes));
+  return sizes;
+}
+
+}  // namespace thaw::lifting
