@@ -138,6 +138,13 @@ def bins(h, w):
     return net.model([1, 2, h, w], x)
 
 
+def positions(n, rows=45):
+    """Learned positions that are read by their indices: as many in every trace, and past the last an error of ONNX Runtime."""
+    net = Net()
+    table = net.constant(rng(0).standard_normal((rows, 4), dtype=np.float32))
+    return net.model([1, n, 4], net.add("Add", "x", net.add("Gather", net.add("Neg", table), net.constant(np.arange(n)))))
+
+
 def by_longer_side(h, w):
     """Over the longer side, as boxes are normalised for images that are letterboxed."""
     net = Net()
@@ -164,7 +171,8 @@ TALL = [[(67, 53), (101, 89), (113, 83)], [(53, 67), (101, 113), (83, 89)], [(67
 UNSEEN = {1: [(29,), (37,), (48,), (50,), (67,), (72,)], 2: [(66, 66), (97, 131), (100, 64), (128, 192), (130, 98), (256, 160)]}
 MODULES = {halves: LISTS, longer_half: LISTS, stretched: LISTS, chunks: LISTS, strided: LISTS, texts: LISTS, windows: GRIDS,
            padded_windows: GRIDS, patches: GRIDS, filled_patches: GRIDS, filled_without_a_node: GRIDS, counted_otherwise: GRIDS, joined_levels: GRIDS, flattened: GRIDS, column_of_each: GRIDS,
-           bins: GRIDS + REMAINDERS, by_longer_side: TALL, by_root_of_shorter_side: TALL, by_each_side: TALL}
+           bins: GRIDS + REMAINDERS, positions: [[(13,), (22,), (35,)], [(8,), (24,), (40,)]],
+           by_longer_side: TALL, by_root_of_shorter_side: TALL, by_each_side: TALL}
 
 
 # What the graph tells at every size: no trace's sizes leave anything open, but that they are square.

@@ -19,6 +19,7 @@
 #include "thaw/lift/align/pools.h"
 #include "thaw/lift/aside.h"
 #include "thaw/lift/backtrack.h"
+#include "thaw/lift/index_limits.h"
 #include "thaw/lift/no_ops.h"
 #include "thaw/lift/other_cuts.h"
 #include "thaw/lift/proof.h"
@@ -101,6 +102,7 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
   }
   add_roundings(domain, emitted, l.solver->guessed(), l.told, l.variables);
   add_limits(domain, l.limits);
+  add_limits(domain, index_limits(l.model(), l.variables, l.scope));
   for (const FittedTable& table : l.tables)
     for (const dim::Dim length : table.fit.growing)
       for (Undecided& part : steady_parts(length, l.variables, l.solver->unseen())) {

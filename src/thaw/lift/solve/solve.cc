@@ -194,10 +194,8 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
   const Solution taken = found[skipped];
   if (is_chosen && choice->second.is_doubted && taken.rule > Rule::kAround && taken.over_rest > 0) return std::nullopt;
   const bool leads = taken.bits > 0 && (found.size() == skipped + 1 || found[skipped + 1].bits >= taken.bits + kLead);
-  if (leads)
-    for_each_floor(taken.dim, [&](const dim::Atom& floor) {
-      if (const auto divisor = floor.operands[1].constant()) told_cuts_.insert(*divisor);
-    });
+  if (leads) for_each_floor(taken.dim, [&](const dim::Atom& floor) { leading_.insert(&floor); });
+  if (!around.counts) note_rounded(taken.dim);
   take(key, taken, around);
   if (is_open) note_open(std::move(found), skipped);
   return taken.dim;
@@ -221,9 +219,22 @@ bool Solver::is_known(Dim size, const Around& around) const {
   });
 }
 
+void Solver::note_used(Dim size) const {
+  if (const auto counted = counted_.find(size.expr()); counted != counted_.end())
+    for (const auto& [wanted, taken] : counted->second) note_taken(wanted, taken);
+  note_rounded(size);
+}
+
+void Solver::note_rounded(Dim size) const {
+  for_each_floor(size, [&](const dim::Atom& floor) {
+    rounded_.insert(&floor);
+    const auto divisor = floor.operands[1].constant();
+    if (divisor && leading_.contains(&floor)) told_cuts_.insert(*divisor);
+  });
+}
+
 void Solver::take(const std::vector<int64_t>& wanted, const Solution& taken, const Around& around) const {
   if (!choices_) return;
-  for_each_floor(taken.dim, [&](const dim::Atom& floor) { rounded_.insert(&floor); });
   if (taken.rule > Rule::kAround) guessed_lists_.insert(wanted);
   if (guesses_rounding(taken.rule)) guessed_amounts_.insert(wanted);
   if (!sure_) solved_.emplace(wanted, taken.rule);
@@ -232,13 +243,21 @@ void Solver::take(const std::vector<int64_t>& wanted, const Solution& taken, con
   if (is_guess && std::ranges::none_of(guessed_, is_it)) guessed_.push_back(taken.dim);
   // A shape that holds as many elements as its data leaves none open.
   if (sure_ || around.elements.is_symbolic()) return;
-  // Nor does it say less of an integer that a table is counted by too.
+  Taken one{taken.dim, taken.rule, taken.bits, around};
+  if (around.counts)
+    counted_[taken.dim.expr()].emplace_back(wanted, std::move(one));
+  else
+    note_taken(wanted, std::move(one));
+}
+
+void Solver::note_taken(const std::vector<int64_t>& wanted, Taken taken) const {
+  // What an operand is says no less of an integer that a table is counted by too.
   std::vector<Taken>& all = taken_[wanted];
-  const auto known = std::ranges::find_if(all, [&](const Taken& each) { return is_it(each.size); });
+  const auto known = std::ranges::find_if(all, [&](const Taken& each) { return dim::same(each.size, taken.size); });
   if (known == all.end())
-    all.push_back({taken.dim, taken.rule, taken.bits, around});
+    all.push_back(std::move(taken));
   else if (!known->around.ends)
-    *known = {taken.dim, taken.rule, taken.bits, around};
+    *known = std::move(taken);
 }
 
 std::optional<Dim> Solver::solve_surely(std::span<const int64_t> wanted) {

@@ -93,6 +93,7 @@ struct Around {
   bool only_windows = false;          // whether no other windows are tried
   Meaning meaning = Meaning::kSize;   // of the integer
   bool cuts = false;                  // whether the integer is where an axis is cut off
+  bool counts = false;                // whether a table is counted by it: no node says that there is such a size
   bool ends = false;                  // whether it is where the entries of a table change, of which no node says more
   bool fills_before = false, fills_after = false;  // of a Pad's amounts: which ends of an axis are filled up
   dim::Dim elements = {};                          // how many a shape has to hold, where that is known
@@ -167,6 +168,8 @@ class Solver {
     guessed_.clear();
     terms_.clear();  // tensors' sizes may be others since
   }
+  // A table is counted by it: what was taken for it counts, and other sides may be rounded as it is, and cut by what cuts it.
+  void note_used(dim::Dim size) const;
   // A tensor's size that follows from a guess says nothing more of the rounding than that.
   void note_guessed(dim::Dim size) { follow_guesses_.push_back(size); }
 
@@ -189,6 +192,8 @@ class Solver {
   static constexpr size_t kFewestToRank = 3;
 
   const SharedRemainders& shared_remainders() const;
+  void note_taken(const std::vector<int64_t>& wanted, Taken taken) const;
+  void note_rounded(dim::Dim size) const;
   // Whether all that it is of is known at the place.
   bool is_known(dim::Dim size, const Around& around) const;
   // Takes note of what was taken.
@@ -225,6 +230,9 @@ class Solver {
   mutable std::unordered_map<const dim::Expr*, std::optional<std::vector<int64_t>>> values_;
   std::vector<int64_t> cuts_;
   mutable std::set<int64_t> told_cuts_;
+  // Of what tables may be counted by: what was taken for it, where one of them is.
+  mutable std::unordered_map<const dim::Expr*, std::vector<std::pair<std::vector<int64_t>, Taken>>> counted_;
+  mutable std::unordered_set<const dim::Atom*> leading_;  // in what was taken and leads
   mutable Forms forms_;
   mutable std::map<TermKey, std::vector<Term>> terms_;
   mutable std::map<AtomsKey, Terms> terms_over_;

@@ -35,10 +35,11 @@ int64_t period_of_runs(const View& view, size_t trace, int64_t column, int64_t r
 
 // A size of a digit. What `bounds` has is no more than the least that it may be: a trace was too short for more. The others tell
 // it then, unless a plain size gives all, as of a grid that had a single row.
-std::optional<Size> solve_told(const std::vector<int64_t>& at, const std::vector<bool>& bounds, const Solver& solver) {
-  if (std::ranges::find(bounds, true) == bounds.end()) return solve_size(at, solver);
+std::optional<Size> solve_told(const std::vector<int64_t>& at, const std::vector<bool>& bounds, const View& view,
+                               const Solver& solver) {
+  if (std::ranges::find(bounds, true) == bounds.end()) return solve_count(at, view, solver);
   const auto plain = solver.solutions(at, 1);
-  if (!plain.empty() && plain.front().rule <= Rule::kAround) return solve_size(at, solver);
+  if (!plain.empty() && plain.front().rule <= Rule::kAround) return solve_count(at, view, solver);
   std::optional<int64_t> told;
   for (size_t k = 0; k < at.size(); ++k) {
     if (bounds[k]) continue;
@@ -62,7 +63,7 @@ CounterPtr digit_of(const View& view, int64_t column, const Solver& solver, bool
     runs.push_back(by_run ? run : 1);
     single.push_back(by_run && run == length);
   }
-  const auto run = solve_told(runs, single, solver);
+  const auto run = solve_told(runs, single, view, solver);
   if (!run) return nullptr;
   std::vector<int64_t> periods, counts;
   for (size_t k = 0; k < view.traces(); ++k) {
@@ -72,7 +73,7 @@ CounterPtr digit_of(const View& view, int64_t column, const Solver& solver, bool
     returns |= !whole[k];
   }
   if (by_run ? !repeats && !returns : !repeats || !returns) return nullptr;
-  auto range = returns ? solve_told(periods, whole, solver) : solve_size(counts, solver);
+  auto range = returns ? solve_told(periods, whole, view, solver) : solve_count(counts, view, solver);
   if (!range && !returns && run->dim.is_constant()) range = ceil_div(view.length(), *run);
   if (!range) return nullptr;
   Formula digit = position(0);

@@ -76,25 +76,26 @@ std::optional<Sequence> fit_step(const View& view, const Solver& solver) {
 }
 
 // A size, or a size below 0.
-std::optional<Size> solve_signed(const std::vector<int64_t>& at, const Solver& solver) {
-  if (auto size = solve_size(at, solver)) return size;
+std::optional<Size> solve_signed(const std::vector<int64_t>& at, const View& view, const Solver& solver) {
+  if (auto size = solve_count(at, view, solver)) return size;
   if (std::ranges::any_of(at, [](int64_t value) { return value >= 0; })) return std::nullopt;
   std::vector<int64_t> turned = at;
   for (int64_t& value : turned) value = -value;
-  const auto size = solve_size(turned, solver);
+  const auto size = solve_count(turned, view, solver);
   if (!size) return std::nullopt;
   return constant_size(-1, at.size()) * *size;
 }
 
 // A size, or a number of steps: where the middle row of a table of distances begins.
-std::optional<Size> solve_start(const std::vector<int64_t>& at, const Size& step, const Solver& solver) {
-  if (auto size = solve_signed(at, solver)) return size;
+std::optional<Size> solve_start(const std::vector<int64_t>& at, const Size& step, const View& view,
+                                const Solver& solver) {
+  if (auto size = solve_signed(at, view, solver)) return size;
   std::vector<int64_t> steps;
   for (size_t k = 0; k < at.size(); ++k) {
     if (step.at[k] == 0 || at[k] % step.at[k] != 0) return std::nullopt;
     steps.push_back(at[k] / step.at[k]);
   }
-  const auto count = solve_signed(steps, solver);
+  const auto count = solve_signed(steps, view, solver);
   return count ? std::optional(*count * step) : std::nullopt;
 }
 
@@ -125,7 +126,7 @@ std::optional<Size> solve_step(const View& view, const std::vector<int64_t>& ste
   const auto plain = solver.solutions(steps, 1);
   if (whole && (plain.empty() || plain.front().rule > Rule::kTensor))
     if (auto spread = spread_stride(view, steps, solver)) return spread;
-  return solve_signed(steps, solver);
+  return solve_signed(steps, view, solver);
 }
 
 // step * index + start, both sizes; the index may begin to count, and stop, at others.
@@ -152,7 +153,7 @@ std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
   }
   const auto step = solve_step(view, steps, !late && !stopped, solver);
   if (step && step->dim.is_unknown()) return std::nullopt;
-  const auto start = step ? solve_start(starts, *step, solver) : std::nullopt;
+  const auto start = step ? solve_start(starts, *step, view, solver) : std::nullopt;
   if (!start) return std::nullopt;
   std::string text = fmt::format("{} * index + {}", dim::to_string(step->dim), dim::to_string(start->dim));
   if (!stopped && !late) {

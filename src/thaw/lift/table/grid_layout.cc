@@ -147,8 +147,10 @@ const std::vector<CounterPtr>& Layout::counters() const {
 
 std::vector<std::pair<Side, Side>> possible_grids(const Solver& solver, std::span<const int64_t> totals) {
   std::vector<Side> sides = possible_sides(solver.variables(), totals);
+  Around of_table;
+  of_table.counts = true;
   for (Side& side : sides)
-    if (const auto dim = totals.size() > 1 ? solver.solve(side.size.at) : std::nullopt) side.size.dim = *dim;
+    if (const auto dim = totals.size() > 1 ? solver.solve(side.size.at, of_table) : std::nullopt) side.size.dim = *dim;
   std::vector<std::pair<Side, Side>> grids;
   const auto add = [&](const Side& h, const Side& w) {
     bool varies = totals.size() == 1, divides = true;

@@ -7,6 +7,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
 #include "thaw/lift/table/key.h"
+#include "thaw/lift/table/table_sizes.h"
 #include "thaw/math/band.h"
 
 namespace thaw::lifting {
@@ -98,9 +99,9 @@ std::vector<Group> possible_groups(const View& view, TableContext& context) {
                                     runs.begin() + static_cast<std::ptrdiff_t>(r))
       continue;
     const int64_t longest = *std::max_element(runs[r].begin(), runs[r].end());
-    const auto run = context.solver.solve(runs[r]);
-    if (run && !run->is_constant())
-      add(fmt::format("groups of {}", dim::to_string(*run)), position(0) / Formula(Size{*run, runs[r]}));
+    const auto run = solve_count(runs[r], view, context.solver);
+    if (run && !run->dim.is_constant())
+      add(fmt::format("groups of {}", dim::to_string(run->dim)), position(0) / Formula(*run));
     add(fmt::format("groups of {}", longest), position(0) / Formula(longest));
   }
   if (!dim::same(view.growing[0].dim, view.growing[1].dim)) return groups;
@@ -150,7 +151,8 @@ std::optional<Limits> limits_of(const View& view, const Group& group, double inn
 }
 
 // A bound that all traces agree on; `told`: whether there is one.
-std::optional<Size> bound_of(const std::vector<std::optional<int64_t>>& at, const Solver& solver, bool& told) {
+std::optional<Size> bound_of(const std::vector<std::optional<int64_t>>& at, const View& view, const Solver& solver,
+                             bool& told) {
   std::vector<int64_t> known;
   for (const auto& each : at)
     if (each) known.push_back(*each);
@@ -159,9 +161,7 @@ std::optional<Size> bound_of(const std::vector<std::optional<int64_t>>& at, cons
   if (std::all_of(known.begin(), known.end(), [&](int64_t v) { return v == known[0]; }))
     return constant_size(known[0], at.size());
   if (known.size() != at.size()) return std::nullopt;
-  const auto dim = solver.solve(known);
-  if (!dim) return std::nullopt;
-  return Size{*dim, known};
+  return solve_count(known, view, solver);
 }
 
 std::optional<Sequence> fit_band(const View& view, const Group& group, double inner, double outer, bool causal,
@@ -169,7 +169,7 @@ std::optional<Sequence> fit_band(const View& view, const Group& group, double in
   const auto limits = limits_of(view, group, inner, causal);
   if (!limits) return std::nullopt;
   bool has_low = false, has_high = false;
-  const auto low = bound_of(limits->low, solver, has_low), high = bound_of(limits->high, solver, has_high);
+  const auto low = bound_of(limits->low, view, solver, has_low), high = bound_of(limits->high, view, solver, has_high);
   if ((has_low && !low) || (has_high && !high) || (!has_low && !has_high)) return std::nullopt;
   const Formula &i = group.of_row, &j = group.of_column;
   Formula inside;

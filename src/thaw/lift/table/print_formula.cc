@@ -1,7 +1,7 @@
 // Formulas as people write them.
 #include <algorithm>
-#include <iterator>
 #include <string_view>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -84,11 +84,23 @@ Text text_of(const Formula& formula, bool names_sizes) {
 std::string to_string(const Formula& formula) { return text_of(formula, true).text; }
 std::string form_of(const Formula& formula) { return text_of(formula, false).text; }
 
-std::vector<dim::Dim> sizes_in(const Formula& formula) {
+namespace {
+
+void add_sizes(const Formula& formula, std::unordered_set<const FormulaNode*>& seen, std::vector<dim::Dim>& sizes) {
   const FormulaNode& node = formula.node();
-  std::vector<dim::Dim> sizes;
+  if (!seen.insert(&node).second) return;
   if (node.op == FormulaOp::kSize) sizes.push_back(node.size.dim);
-  for (const Formula& operand : node.operands) std::ranges::copy(sizes_in(operand), std::back_inserter(sizes));
+  if (node.op == FormulaOp::kMade)
+    for (const Size& size : node.made->sizes) sizes.push_back(size.dim);
+  for (const Formula& operand : node.operands) add_sizes(operand, seen, sizes);
+}
+
+}  // namespace
+
+std::vector<dim::Dim> sizes_in(const Formula& formula) {
+  std::unordered_set<const FormulaNode*> seen;
+  std::vector<dim::Dim> sizes;
+  add_sizes(formula, seen, sizes);
   return sizes;
 }
 

@@ -6,6 +6,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/table_sizes.h"
 
 namespace thaw::lifting {
 namespace {
@@ -22,10 +23,7 @@ std::optional<Size> roll_of(const View& view, int64_t column, const Counter& c, 
     if (first < 0 || first >= static_cast<double>(view.length().at[k])) return std::nullopt;
     roll.at.push_back(c.at(k)[static_cast<size_t>(first)]);
   }
-  const auto solved = solver.solve(roll.at);
-  if (!solved) return std::nullopt;
-  roll.dim = *solved;
-  return roll;
+  return solve_count(std::move(roll.at), view, solver);
 }
 
 // Where the entries of one layout stand in another.

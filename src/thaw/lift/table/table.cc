@@ -1,6 +1,7 @@
 #include "thaw/lift/table/table.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,10 +16,13 @@ namespace thaw::lifting {
 namespace {
 
 TableFit made_of(const View& view, Generated generated) {
+  ops::Shape counted;
+  for (const Part& part : generated.parts) std::ranges::copy(sizes_in(part.formula), std::back_inserter(counted));
   return {.description = std::move(generated.description),
           .emit = [form = view.without_entries(),
                    parts = std::move(generated.parts)](TableEmitter& e) { return emit_parts(form, parts, e); },
-          .departs = generated.departs};
+          .departs = generated.departs,
+          .counted = std::move(counted)};
 }
 
 // A buffer of a size that is 0 in every trace.

@@ -59,12 +59,24 @@ std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, co
   return std::nullopt;
 }
 
-std::optional<Size> solve_end(std::vector<int64_t> at, const View& view, const Solver& solver) {
+namespace {
+
+std::optional<Size> solve_near(std::vector<int64_t> at, const View& view, const Solver& solver, bool ends) {
   Around around;
-  around.ends = true;
+  around.counts = true;
+  around.ends = ends;
   for (const std::vector<Size>* sizes : {&view.growing, &view.sides})
     for (const Size& size : *sizes) around.sizes.push_back({.symbol = size.dim, .at = size.at});
   return solve_size(std::move(at), solver, around);
+}
+
+}  // namespace
+
+std::optional<Size> solve_count(std::vector<int64_t> at, const View& view, const Solver& solver) {
+  return solve_near(std::move(at), view, solver, false);
+}
+std::optional<Size> solve_end(std::vector<int64_t> at, const View& view, const Solver& solver) {
+  return solve_near(std::move(at), view, solver, true);
 }
 
 std::vector<Limit> limits_of_step(int64_t step, const Size& count, const Solver& solver) {

@@ -18,7 +18,9 @@ std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const 
 // token).
 std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, const Around& around = {});
 
-// The same of where the entries of a table change: sizes of the table itself are nearest.
+// The same of what the entries of a table are counted by, and of where they change: sizes of the table itself are nearest, and no node says
+// more of it. Of where they change the traces leave more open.
+std::optional<Size> solve_count(std::vector<int64_t> at, const View& view, const Solver& solver);
 std::optional<Size> solve_end(std::vector<int64_t> at, const View& view, const Solver& solver);
 
 // Where positions, so many of them, are as far apart in every trace as a side over how many there are, rounded down, as torchvision spreads
