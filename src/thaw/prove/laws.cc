@@ -79,9 +79,16 @@ class Laws {
 
   // Reshape, Flatten, Squeeze, Unsqueeze: the order of elements stays.
   Results reshaped() {
+    const TermId x = read_.operands[0];
+    const std::optional<Shape>& result = read_.results[0].shape;
+    if (read_.node.outputs().size() != 1 || !result) return {};
+    // One element has one place: a Reshape of it runs for sizes of 1 alone.
+    const bool is_one =
+        terms_[x].shape && std::ranges::all_of(*terms_[x].shape, [](Dim d) { return d.is_constant(1); });
+    if (is_one) return {algebra_.views.reshape(x, Shape(result->size(), 1))};
     const Shape* shape = read_.known_shape(0);
-    if (!shape || read_.node.outputs().size() != 1) return {};
-    return {algebra_.views.reshape(read_.operands[0], *shape)};
+    if (!shape) return {};
+    return {algebra_.views.reshape(x, *shape)};
   }
 
   Results transpose() {

@@ -45,6 +45,21 @@ TEST(Laws, ReshapesBetweenTransposes) {
   expect_laws_hold(g, kSizesToTry);
 }
 
+// Of no batch they would be none, and the Reshape would not run.
+TEST(Laws, ReshapesOfOneElement) {
+  Graph g("float[n,m] x, float[1,1] one");
+  const std::string count = g.add(fmt::format("Gather({}, {})", g.add("Shape(x)"), g.ints({0})));
+  const std::string size = g.add(fmt::format("Min({}, {})", count, g.ints({1})));
+  const std::string sizes = g.add(fmt::format("Concat <axis = 0> ({0}, {0}, {0})", size));
+  for (const std::string& shape : {size, sizes}) {
+    const std::string reshaped = g.add(fmt::format("Reshape(one, {})", shape));
+    g.add(fmt::format("Mul(x, {})", reshaped));
+    g.add(fmt::format("ReduceMax <keepdims = 0> ({})", reshaped));
+    g.add(fmt::format("ReduceMax <keepdims = 0> ({})", g.add(fmt::format("Reshape({}, {})", count, shape))));
+  }
+  expect_laws_hold(g, kSizesToTry);
+}
+
 TEST(Laws, SlicesOfSlices) {
   Graph g("float[n,7,m] x");
   for (const int64_t axis : {1, -2})
