@@ -664,7 +664,7 @@ def test_a_batched_model_is_proven_equal_to_the_original_of_one_sample(thaw, sav
     report = thaw.json("batch", path, "-o", tmp_path / "batched.onnx", code=0)
     assert report["proof"]["outputs"] == [{"name": "y", "verdict": "proven"}], report["proof"]
     text = thaw("batch", path, "-o", tmp_path / "again.onnx", code=0).stdout
-    assert "proven equal to the original of one sample at every size: 1 output" in text, text
+    assert "proven equal to the original sample by sample at every size: 1 output" in text, text
     assert "proof" not in thaw.json("batch", path, "-o", tmp_path / "unchecked.onnx", "--no-check", code=0)
 
 

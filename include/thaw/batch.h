@@ -72,7 +72,7 @@ struct BatchReport {
   int64_t samples = 0;                        // number of samples in the check
   std::vector<RunCheck> checks;               // one for each choice of sizes
   std::vector<std::string> not_compared;      // what could not be compared, and why
-  Proof proof = {};                           // of a result whose checks agree, for a batch of one sample
+  Proof proof = {};                           // of a result whose checks agree: of each sample of any number
   int overridable_initializers = 0;           // initializers that are inputs too, taken as constants
 
   // All checks agree, and where a check was asked for, all outputs were compared. Always true without a check.

@@ -112,6 +112,9 @@ std::optional<Numbers> added_up(const Numbers& of, std::span<const int64_t> axes
 std::optional<Numbers> multiplied_out(const Numbers& a, const Numbers& b);
 std::optional<Numbers> weights_of(const Numbers& scores, int64_t axis, double rounding);
 
+// Whether an operator of ai.onnx computes each element of operands that broadcast, from version 7 on, from nothing else; in read_model.cc.
+bool is_of_each_element(std::string_view op);
+
 // A node that is read.
 struct NodeToRead {
   const ir::Node& node;

@@ -10,6 +10,9 @@
 
 namespace thaw::proving {
 
+// Terms and atoms of a size: one that is unknown tells nothing of what it is the size of.
+inline constexpr int kMostOfSize = 256;
+
 class ModelFacts {
  public:
   // Both must outlive it. Sizes that only a run tells have names of their own.

@@ -58,6 +58,8 @@ void add_read(const ir::Graph& of, const ir::Graph& inner, std::vector<const ir:
 
 }  // namespace
 
+bool is_of_each_element(std::string_view op) { return kOfEachElement.contains(op); }
+
 std::vector<const ir::Value*> read_by(const ir::Node& node) {
   std::vector<const ir::Value*> values;
   for (const ir::Value* value : node.inputs())

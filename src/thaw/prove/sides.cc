@@ -70,7 +70,6 @@ void add_needed(const Aligned& aligned, const ModelFacts& facts, const dim::Scop
 
 std::unique_ptr<Sides::State> Sides::made(const ir::Model& model, const ir::Model& reference,
                                           std::span<const SizeBound> bounds) {
-  constexpr int kMostOfSize = 256;  // terms and atoms: a size that is unknown tells nothing of what it is the size of
   auto state = std::make_unique<State>();
   state->scope.set_budget(kMostOfSize);
   state->aligned = align(model, reference, bounds);

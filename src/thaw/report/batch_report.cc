@@ -21,7 +21,8 @@ using report::HtmlPage;
 using report::JsonWriter;
 using report::Outcome;
 
-constexpr report::ProofWords kOfOneSample{.other = "the original of one sample", .open = "not proven of one sample"};
+constexpr report::ProofWords kOfEachSample{.other = "the original sample by sample",
+                                           .open = "not proven of each sample"};
 
 std::string batch_sentence(const BatchReport& report) {
   const std::string made = fmt::format("{}, a model for one sample, was given a batch axis", report.model);
@@ -121,7 +122,7 @@ std::string to_text(const BatchReport& report, const TextOptions& how) {
   for (const Note& note : report.per_sample_nodes)
     text += fmt::format("loop    {}: {}\n", report::printable(note.where), report::printable(note.message));
   text += report::checks_text(report.checks, "agrees sample by sample at", "DIFFERS from single samples at");
-  text += report::proof_text(report.proof, how.all, kOfOneSample);
+  text += report::proof_text(report.proof, how.all, kOfEachSample);
   if (report.is_checked)
     for (const std::string& reason : report.not_compared)
       text += fmt::format("not checked: {}\n", report::printable(reason));
@@ -179,7 +180,7 @@ std::string to_html(const BatchReport& report) {
                               report.samples));
     report::add_checks(page, "sizes of a sample", report.checks);
   }
-  report::add_proof(page, report.proof, kOfOneSample);
+  report::add_proof(page, report.proof, kOfEachSample);
   report::add_load_check(page, report.load_check);
   if (report.overridable_initializers > 0)
     page.sentence(rewrite::describe_taken_weights(report.overridable_initializers));

@@ -60,7 +60,7 @@ BatchReport batch(Model& model, const BatchOptions& options, const Output& outpu
     report.checks = std::move(check.runs);
     if (!check.reason.empty()) report.not_compared = {std::move(check.reason)};
     report.samples = check.samples;
-    if (report.not_compared.empty()) report.proof = verbs::prove_batched(*batched, given, report.checks);
+    if (report.not_compared.empty()) report.proof = verbs::prove_batched(*batched, given, options.name, report.checks);
   }
   if (!report.accepted()) {
     report.data_dependent_branches = batching::deciding_inputs(given, options);

@@ -10,6 +10,7 @@
 #include "thaw/ir/wire/model_hash.h"
 #include "thaw/prove/joined.h"
 #include "thaw/prove/one_sample.h"
+#include "thaw/prove/samples.h"
 #include "thaw/prove/stated_proof.h"
 #include "thaw/verbs/proof_sizes.h"
 
@@ -93,10 +94,18 @@ Proof prove_parts(std::span<const ir::Model* const> parts, const ir::Model& whol
   });
 }
 
-Proof prove_batched(const ir::Model& batched, const ir::Model& original, const std::vector<RunCheck>& checks) {
+Proof prove_batched(const ir::Model& batched, const ir::Model& original, std::string_view batch,
+                    const std::vector<RunCheck>& checks) {
   return prove_where_runs_agree(checks, [&] {
     const std::unique_ptr<ir::Model> one = proving::as_batch_of_one(original, batched);
-    return proof_of(proving::compare(batched, *one), batched);
+    Proof proof = proof_of(proving::compare(batched, *one), batched);
+    for (const proving::OutputOfSamples& apart : proving::samples_apart(batched, batch)) {
+      const auto output = std::ranges::find(proof.outputs, apart.name, &OutputProof::name);
+      if (apart.place.empty() || output == proof.outputs.end() || output->verdict != OutputVerdict::kProven) continue;
+      output->verdict = OutputVerdict::kOpen;
+      output->place = "one sample alone is proven; several may reach each other: " + apart.place;
+    }
+    return proof;
   });
 }
 

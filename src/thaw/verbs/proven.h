@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "thaw/confirm/run_check.h"
@@ -24,8 +25,10 @@ Proof prove_pinned(const ir::Model& pinned, const ir::Model& original, const Arr
 // Parts that run one after the other.
 Proof prove_parts(std::span<const ir::Model* const> parts, const ir::Model& whole, const std::vector<RunCheck>& checks);
 
-// A batched model beside the model that it was made of, which is for one sample: as a batch of one.
-Proof prove_batched(const ir::Model& batched, const ir::Model& original, const std::vector<RunCheck>& checks);
+// A batched model beside the model that it was made of, which is for one sample: each sample is what that model makes of it, and depends
+// on no other. `batch` is the name of the size.
+Proof prove_batched(const ir::Model& batched, const ir::Model& original, std::string_view batch,
+                    const std::vector<RunCheck>& checks);
 // A model beside others that it was made of, each at its own sizes; `given`: what inputs were in each. An output is proven where it is
 // beside all of them, and has the place of the first where it is not.
 struct Origin {
