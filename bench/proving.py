@@ -4,7 +4,8 @@
     python bench/proving.py --thaw build/thaw --models FOLDER --name lifted.onnx    # of what bench/lifting.py lifted there
 
 A model is any file of that name below the folder. What `optimize` and `fix` write is compared with the model that it was made of by `thaw verify --prove`;
-`pin` and `split` say themselves what they proved. `pin` takes the sizes of the first run. What a verb refuses is counted apart.
+`pin` and `split` say themselves what they proved. `pin` takes the sizes of the first run. What a verb refuses is counted apart, and so is what `fix` mends
+beside renaming sizes.
 
 Sites of fusions are applied alone, too (`--sites`): to the result of `--level clean`, one site of each pass and model, drawn by a fixed seed. The others
 are kept from being fused, as what their last nodes read is made an output. Where that keeps none, all sites of the pass are applied at once, and count as one
@@ -69,7 +70,9 @@ class Verbs:
         fixed.unlink(missing_ok=True)
         names = ",".join(f"{name}=other_{k}" for k, name in enumerate(self.sizes(model)))
         done = names and call([self.thaw, "fix", model, "-o", fixed, "--no-check", "--rename", names])
-        return self.compared(fixed, model) if done and fixed.exists() else None
+        if not done or not fixed.exists() or any(one["code"] != "rename a size" for one in done["changed"]):  # what is mended is another model at other sizes
+            return None
+        return self.compared(fixed, model)
 
     def split(self, model):
         with tempfile.TemporaryDirectory(dir=self.folder) as parts:

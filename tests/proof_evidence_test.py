@@ -177,6 +177,30 @@ def test_a_false_step_does_not_follow(thaw, save, tmp_path):
         assert "step 1 does not follow" in replayed(thaw, a, b, proof, code=2)
 
 
+@pytest.mark.parametrize("by", ["node", "laws"])
+def test_a_step_of_constants_that_are_the_same_but_for_rounding_does_not_follow(thaw, save, tmp_path, by):
+    """The search never writes it: what is the same but for rounding, and whole numbers of that."""
+    whole = np.arange(1, 7, dtype=np.float32)
+    near = np.nextafter(whole, np.float32(0))  # its Floor is another
+    rest = [node("Floor", "c", "d"), node("Add", "x c", "y"), node("Add", "x d", "z")]
+    outputs = [*Y, ("z", FLOAT)]
+    a = save(model([node("Mul", "third three", "c"), *rest], X, outputs, [("third", whole / np.float32(3)), ("three", np.full(6, 3, np.float32))]), "computed")
+    b = save(model([node("Identity", "near", "c"), *rest], X, outputs, [("near", near)]), "read")
+    proof = tmp_path / "proof.json"
+    thaw("verify", a, "--against", b, "--prove", "--evidence", proof)
+    evidence = json.loads(proof.read_text())
+    assert [one["name"] for one in evidence["outputs"]] == ["y"], evidence
+    number = {one["model"]: k for k, one in enumerate(evidence["steps"])}
+    assert evidence["steps"][number["c"]]["rounded"], evidence
+    last = len(evidence["steps"])
+    how = {"by": "node", "given": [number["c"]]} if by == "node" else {"by": "laws", "given": [number["c"]], "model_nodes": ["Floor 'd'"], "reference_nodes": ["Floor 'd'"],
+                                                                       "term": ["step 0"]}
+    evidence["steps"] += [{"model": "d", "reference": "d"} | how, {"model": "z", "reference": "z", "by": "node", "given": [number["x"], last]}]
+    evidence["outputs"].append({"name": "z", "step": last + 1})
+    proof.write_text(json.dumps(evidence))
+    assert f"step {last} does not follow" in replayed(thaw, a, b, proof, code=2)
+
+
 def test_a_step_by_laws_stands_alone(thaw, save, tmp_path):
     """One Gelu was fused: the rest of the model needs no law."""
     gelu = [node("Div", "a root", "b"), node("Erf", "b", "c"), node("Add", "c one", "d"), node("Mul", "a d", "e"), node("Mul", "e half", "g")]

@@ -119,7 +119,7 @@ struct EvidenceSearch::Work {
         if (how == Weights::kScaled && weights != how) continue;
         auto step = proving::by_laws(sides, {pair.first, pair.second}, given, how);
         if (!step) continue;
-        return Plan{std::move(*step), {pairs.begin(), pairs.end()}};
+        return Plan{std::move(step->step), {pairs.begin(), pairs.end()}};
       }
       // What is given hides what a law looks into.
       for (size_t level = 0; level < levels; ++level) {
@@ -192,8 +192,10 @@ struct EvidenceSearch::Work {
           if (needed && !step_of.contains(*needed)) open.push_back(*needed);
         if (open.back() != pair) continue;
       }
-      auto step = finished(pair, std::move(at->second));
+      Certainty certainty;
+      auto step = finished(pair, std::move(at->second), certainty);
       if (!step) return std::nullopt;
+      evidence.certainties.push_back(certainty);
       step_of[pair] = static_cast<int64_t>(evidence.steps.size());
       evidence.steps.push_back(std::move(*step));
       open.pop_back();
@@ -202,7 +204,7 @@ struct EvidenceSearch::Work {
   }
 
   // With the numbers of the steps that it needs.
-  std::optional<Step> finished(const Pair& pair, Plan plan) {
+  std::optional<Step> finished(const Pair& pair, Plan plan, Certainty& certainty) {
     Step step = std::move(plan.step);
     std::vector<int64_t> given;
     for (const auto& needed : plan.needed) given.push_back(needed ? step_of.at(*needed) : -1);
@@ -212,12 +214,23 @@ struct EvidenceSearch::Work {
       std::vector<Given> known;
       for (const int64_t number : given) {
         const Step& before = evidence.steps[static_cast<size_t>(number)];
-        known.push_back({{sides.find(before.model, 0), sides.find(before.reference, 1)}, number});
+        known.push_back({{sides.find(before.model, 0), sides.find(before.reference, 1)},
+                         number,
+                         evidence.certainties[static_cast<size_t>(number)]});
       }
       auto again = proving::by_laws(sides, {pair.first, pair.second}, known,
                                     step.has_scaled_weights ? Weights::kScaled : Weights::kAsRead);
       if (!again) return std::nullopt;
-      step = std::move(*again);
+      step = std::move(again->step);
+      certainty = again->certainty;
+    } else if (step.by == Step::By::kNode) {
+      std::vector<Certainty> operands;
+      for (const int64_t number : given)
+        if (number >= 0) operands.push_back(evidence.certainties[static_cast<size_t>(number)]);
+      certainty = certainty_of(sides, {pair.first, pair.second}, operands);
+      if (certainty.is_uncertain) return std::nullopt;
+    } else {
+      certainty.has_input = step.by == Step::By::kInput;
     }
     step.given = std::move(given);
     step.model = sides.name_of(pair.first, 0);
@@ -256,6 +269,7 @@ bool EvidenceSearch::show(const std::string& output) {
     return true;
   }
   work_->evidence.steps.resize(before);
+  work_->evidence.certainties.resize(before);
   std::erase_if(work_->step_of, [&](const auto& one) { return one.second >= static_cast<int64_t>(before); });
   return false;
 }

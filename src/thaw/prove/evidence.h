@@ -53,6 +53,7 @@ struct Evidence {
   std::vector<AlignedSize> sizes;
   std::vector<Step> steps;
   std::vector<ShownOutput> outputs;
+  std::vector<Algebra::Certainty> certainties = {};  // by step, of a search; not in files, as a check finds its own
 };
 
 // Finds the steps of outputs that are one term.

@@ -31,8 +31,16 @@ struct Algebra {
   Views views;
   Arithmetic arithmetic;
 
-  // By term: whether it is a step of constants that were taken for others, or made of one. What is the same term is not the same then.
-  std::vector<bool> uncertain() const;
+  // What of a term may be another number in the other model, though the two are one term.
+  struct Certainty {
+    bool is_taken = false;   // it is made of constants that were taken for others, which they equal but for rounding
+    bool has_input = false;  // it is made of an input, too
+    bool is_uncertain =
+        false;  // it is a step of such constants alone, or made of one: what is the same term is not the same
+    bool operator==(const Certainty&) const = default;
+  };
+  // By term. `given`: what is known of terms that are not looked into.
+  std::vector<Certainty> certainties(const std::unordered_map<TermId, Certainty>& given = {}) const;
 
   // Element by element: `write` is given operands that broadcast alike. nullopt where a shape is unknown.
   using Write = std::function<TermId(const std::vector<TermId>& operands)>;
@@ -144,6 +152,10 @@ std::vector<TermId> of_integers(Algebra& algebra, const NodeToRead& read);
 std::optional<TermId> hidden(Algebra& algebra, TermId scores);
 // Scores of which those are hidden where the condition holds, by minus infinity.
 std::optional<TermId> hidden_where(Algebra& algebra, TermId condition, TermId scores);
+
+// Whether an operator takes numbers to whole ones, to truths or to places in an order, in uncertain.cc: a little more or less may be
+// another one. `op`: as ONNX calls it; `result`, `operands`: their types.
+bool is_step_of(std::string_view op, ir::DataType result, std::span<const ir::DataType> operands);
 
 // What several operators begin with, in products.cc: Conv and FusedConv, ConvTranspose, Gemm and FusedGemm, each with its bias. nullopt
 // where they are not understood.

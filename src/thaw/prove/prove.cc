@@ -28,14 +28,14 @@ Comparison compare(const Sides& sides, Weights weights, Evidence* evidence) {
   second.read();
   Comparison result;
   const std::vector<uint8_t> assumed = algebra.terms.all_assumed();
-  const std::vector<bool> uncertain = algebra.uncertain();
+  const std::vector<Algebra::Certainty> certainties = algebra.certainties();
   for (const std::string& name : sides.output_names(0)) {
     const ir::Value *ours = sides.output(0, name), *theirs = sides.output(1, name);
     if (!theirs) continue;
     const TermId a = first.terms().at(ours), b = second.terms().at(theirs);
     ProvenOutput& output = result.outputs.emplace_back();
     output.name = name;
-    output.is_proven = a == b && !uncertain[a];
+    output.is_proven = a == b && !certainties[a].is_uncertain;
     if (!output.is_proven)
       output.place =
           a == b ? "a step of constants that are the same but for rounding" : difference(algebra.terms, a, b);

@@ -63,7 +63,7 @@ class Replay {
       is_used_[static_cast<size_t>(number)] = true;
       const Equal known{sides_.find(before.model, 0), sides_.find(before.reference, 1)};
       operands.emplace_back(known);
-      given.push_back({known, number});
+      given.push_back({known, number, certainties_[static_cast<size_t>(number)]});
     }
     Step made{.model = step.model,
               .reference = step.reference,
@@ -75,8 +75,10 @@ class Replay {
               .has_scaled_weights = false,
               .rounded = {},
               .assumed = {}};
+    Certainty& certainty = certainties_[i];
     switch (step.by) {
       case Step::By::kInput:
+        certainty.has_input = true;
         if (!are_one_input(sides_, pair)) fail("are not one input");
         break;
       case Step::By::kConstant:
@@ -92,6 +94,8 @@ class Replay {
       }
       case Step::By::kNode:
         if (!do_the_same(sides_, pair, operands)) fail("are not outputs of nodes that do the same with equal operands");
+        certainty = certainty_of(sides_, pair, certainties_of(given));
+        if (certainty.is_uncertain) fail("are whole numbers or truths of constants that are the same but for rounding");
         made.given = step.given;
         break;
       case Step::By::kLaws: {
@@ -99,7 +103,8 @@ class Replay {
           fail("rest on steps out of order");
         auto shown = by_laws(sides_, pair, given, step.has_scaled_weights ? Weights::kScaled : Weights::kAsRead);
         if (!shown) fail("do not come to one term by the laws of the nodes between");
-        made = std::move(*shown);
+        made = std::move(shown->step);
+        certainty = shown->certainty;
         made.model = step.model;
         made.reference = step.reference;
         made.given = step.given;
@@ -111,6 +116,7 @@ class Replay {
 
   void check() {
     is_used_.assign(evidence_.steps.size(), false);
+    certainties_.assign(evidence_.steps.size(), {});
     for (size_t i = 0; i < evidence_.steps.size(); ++i) require_step(i);
     if (evidence_.outputs.empty()) refuse("the evidence is of no output");
     std::vector<std::string> names;
@@ -131,10 +137,17 @@ class Replay {
   }
 
  private:
+  static std::vector<Certainty> certainties_of(std::span<const Given> given) {
+    std::vector<Certainty> all;
+    for (const Given& one : given) all.push_back(one.certainty);
+    return all;
+  }
+
   const Sides& sides_;
   const Evidence& evidence_;
   const std::string& where_;
   std::vector<bool> is_used_;
+  std::vector<Certainty> certainties_;  // by step
 };
 
 }  // namespace

@@ -85,7 +85,23 @@ bool do_the_same(const Sides& sides, const Equal& pair, std::span<const std::opt
   return true;
 }
 
-std::optional<Step> by_laws(const Sides& sides, const Equal& pair, std::span<const Given> given, Weights weights) {
+Certainty certainty_of(const Sides& sides, const Equal& pair, std::span<const Certainty> operands) {
+  Certainty made;
+  for (const Certainty& one : operands) {
+    made.is_taken |= one.is_taken;
+    made.has_input |= one.has_input;
+    made.is_uncertain |= one.is_uncertain;
+  }
+  const ir::Node& node = *pair.model->producer();
+  std::vector<ir::DataType> types;
+  for (const ir::Value* operand : node.inputs())
+    if (operand) types.push_back(sides.facts(0).fact(operand).dtype);
+  made.is_uncertain |=
+      made.is_taken && !made.has_input && is_step_of(node.op_type(), sides.facts(0).fact(pair.model).dtype, types);
+  return made;
+}
+
+std::optional<Shown> by_laws(const Sides& sides, const Equal& pair, std::span<const Given> given, Weights weights) {
   Algebra algebra(sides.scope(), weights);
   // Values that what is given connects are one.
   std::map<std::pair<size_t, const ir::Value*>, size_t> number_of;
@@ -95,6 +111,7 @@ std::optional<Step> by_laws(const Sides& sides, const Equal& pair, std::span<con
   };
   for (const Given& one : given) sets.join(number(0, one.pair.model), number(1, one.pair.reference));
   std::map<size_t, TermId> leaf_of;
+  std::unordered_map<TermId, Certainty> certainties;
   std::unordered_map<TermId, std::string> names;
   std::array<std::vector<std::pair<const ir::Value*, TermId>>, 2> known;
   for (const Given& one : given) {
@@ -110,12 +127,18 @@ std::optional<Step> by_laws(const Sides& sides, const Equal& pair, std::span<con
       leaf->second = algebra.terms.add(std::move(term));
       names.emplace(leaf->second, fmt::format("step {}", one.step));
     }
+    Certainty& certainty = certainties[leaf->second];
+    certainty.is_taken |= one.certainty.is_taken;
+    certainty.is_uncertain |= one.certainty.is_uncertain;
+    certainty.has_input |= one.certainty.has_input;
     known[0].emplace_back(one.pair.model, leaf->second);
     known[1].emplace_back(one.pair.reference, leaf->second);
   }
   ModelReader model(algebra, sides.facts(0), 0), reference(algebra, sides.facts(1), 1);
   const TermId ours = model.read_from(known[0], pair.model), theirs = reference.read_from(known[1], pair.reference);
-  if (ours != theirs || algebra.uncertain()[ours]) return std::nullopt;
+  if (ours != theirs) return std::nullopt;
+  const Certainty certainty = algebra.certainties(certainties)[ours];
+  if (certainty.is_uncertain) return std::nullopt;
   // What is given and not needed would say more than was looked at.
   for (const Given& one : given)
     if (!model.has_reached(one.pair.model) || !reference.has_reached(one.pair.reference)) return std::nullopt;
@@ -136,7 +159,7 @@ std::optional<Step> by_laws(const Sides& sides, const Equal& pair, std::span<con
       nodes->push_back(
           fmt::format("{} '{}'", node->op_type(), made == node->outputs().end() ? "" : sides.name_of(*made, side)));
     }
-  return step;
+  return Shown{std::move(step), certainty};
 }
 
 }  // namespace thaw::proving
