@@ -19,6 +19,7 @@
 #include "thaw/generate.h"
 #include "thaw/model.h"
 #include "thaw/optimize.h"
+#include "thaw/proof.h"
 #include "thaw/report.h"
 #include "thaw/run.h"
 
@@ -177,6 +178,8 @@ struct ConvertReport {
   std::string target = {};                     // that target's name, "directml"; empty for the others
   Runtime runtime = {};                        // of the comparison; without a version where nothing ran
   bool is_checked = false;                     // ConvertOptions::check
+  Proof proof =
+      {};  // of a result that was checked: whether it equals the original but for constants that were quantized
 
   // Nodes were converted, or have the type already. ONNX Runtime loads the result, and it runs wherever the original does, with finite
   // outputs. Where a check was asked for, something was compared, or there was nothing to compare.

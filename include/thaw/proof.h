@@ -13,8 +13,9 @@ namespace thaw {
 
 // What is known of an output.
 enum class OutputVerdict : uint8_t {
-  kProven,   // equal at every size (Proof::sizes), in real arithmetic, wherever both models run
-  kOpen,     // neither proven nor seen to differ
+  kProven,  // equal at every size (Proof::sizes), in real arithmetic, wherever both models run
+  kOpen,    // neither proven nor seen to differ
+  kQuantized,  // equal but for constants that were quantized (Proof::quantized): with the original's in their places it is proven
   kDiffers,  // in a run
 };
 
@@ -24,6 +25,12 @@ struct OutputProof {
   OutputVerdict verdict = OutputVerdict::kOpen;
   // The smallest that is not proven: "Softmax 'b.3' against MultiHeadAttention 'b.3'"; empty where proven.
   std::string place;
+};
+
+// A constant that holds in fewer bits what the original's holds.
+struct QuantizedConstant {
+  std::string name;       // of the tensor of codes
+  double difference = 0;  // the largest between the two, as a part of the original's largest element
 };
 
 // A proof as a file: steps that can be checked one by one (docs/proving.md).
@@ -44,6 +51,7 @@ struct Proof {
   double rounding_steps = 0;     // by how many steps of their type (ulp) at most
   // What is taken for granted for what is proven, beside the sizes: "integers fit their types". Empty where nothing is.
   std::vector<std::string> assumptions = {};
+  std::vector<QuantizedConstant> quantized = {};  // for the outputs that are kQuantized
   std::string reason;  // why nothing was compared; empty where something was, or nothing was to be
   std::optional<ProofEvidence> evidence = {};  // that was written, or checked
 

@@ -15,11 +15,14 @@
 #include "thaw/report/members.h"
 #include "thaw/report/notes.h"
 #include "thaw/report/printable.h"
+#include "thaw/report/proofs.h"
 #include "thaw/report/run_checks.h"
 #include "thaw/report/table.h"
 
 namespace thaw {
 namespace {
+
+constexpr report::ProofWords kButForConstants{.open = "not proven but for its constants"};
 
 using report::HtmlCell;
 using report::HtmlPage;
@@ -280,6 +283,7 @@ std::string to_text(const ConvertReport& report, const TextOptions& how) {
     text += fmt::format("block quantization method: {}\n", word_of(*report.method));
   for (const Dataset from : kDatasets) text += costs_text(report, from);
   text += layers_text(report.layers, how.all);
+  text += report::proof_text(report.proof, how.all, kButForConstants);
   text += prefixed("warning", report.warnings);
   text += prefixed("error", report.failures);
   text += report::not_compared_text(report.not_compared);
@@ -318,6 +322,7 @@ std::string to_json(const ConvertReport& report) {
   }
   json.end_array();
   write_layers(json, report.layers);
+  report::write_proof(json, report.proof);
   report::write_texts(json, "warnings", report.warnings);
   report::write_texts(json, "failures", report.failures);
   report::write_texts(json, "unsupported", report.unsupported);
@@ -346,6 +351,7 @@ std::string to_html(const ConvertReport& report) {
   if (report.method) page.sentence(fmt::format("Block quantization method: {}.", word_of(*report.method)));
   for (const Dataset from : kDatasets) add_costs(page, report, from);
   add_layer_costs(page, report.layers);
+  report::add_proof(page, report.proof, kButForConstants);
   report::add_ran_on(page, report.runtime);
   report::add_load_check(page, report.load_check);
   report::add_sentences(page, fmt::format("Unsupported by {}", title_of(report)), report.unsupported);

@@ -16,6 +16,16 @@ namespace thaw::report {
 namespace {
 
 bool is_proven(const OutputProof& output) { return output.verdict == OutputVerdict::kProven; }
+bool is_quantized(const OutputProof& output) { return output.verdict == OutputVerdict::kQuantized; }
+
+// "9 constants that were quantized, by up to 3.1 % of their largest elements".
+std::string quantized_of(const Proof& proof) {
+  double most = 0;
+  for (const QuantizedConstant& one : proof.quantized) most = std::max(most, one.difference);
+  return fmt::format("{} that {} quantized, by up to {:.2g} % of the largest element",
+                     counted(proof.quantized.size(), "constant"), proof.quantized.size() == 1 ? "was" : "were",
+                     100 * most);
+}
 
 std::string_view verdict_name(OutputVerdict verdict) {
   switch (verdict) {
@@ -23,6 +33,8 @@ std::string_view verdict_name(OutputVerdict verdict) {
       return "proven";
     case OutputVerdict::kOpen:
       return "open";
+    case OutputVerdict::kQuantized:
+      return "quantized";
     case OutputVerdict::kDiffers:
       return "differs";
   }
@@ -64,7 +76,9 @@ std::string outputs_proof_text(const Proof& proof) {
   Table table;
   for (const OutputProof& output : proof.outputs) {
     std::string what = fmt::format("proven equal {} ({})", sizes_of(proof), size_of(proof));
-    if (!is_proven(output))
+    if (is_quantized(output)) {
+      what = fmt::format("equal {} but for {} ({})", sizes_of(proof), quantized_of(proof), size_of(proof));
+    } else if (!is_proven(output))
       what = std::string(verdict_name(output.verdict)) + (output.place.empty() ? "" : ": " + output.place);
     table.add({"output " + output.name, std::move(what)});
   }
@@ -85,10 +99,15 @@ std::string proof_text(const Proof& proof, bool all, const ProofWords& words) {
     text = fmt::format("proven equal to {} {}: {}{}\n", words.other, printable(sizes_of(proof, words.sizes)),
                        proven == proof.outputs.size() ? outputs : fmt::format("{} of {}", proven, outputs),
                        rounding.empty() ? "" : "; " + rounding);
+  const auto quantized = static_cast<size_t>(std::ranges::count_if(proof.outputs, is_quantized));
+  if (quantized > 0)
+    text += fmt::format("equal to {} {} but for {}: {}\n", words.other, printable(sizes_of(proof, words.sizes)),
+                        quantized_of(proof),
+                        quantized == proof.outputs.size() ? outputs : fmt::format("{} of {}", quantized, outputs));
   if (!proof.assumptions.empty()) text += assumptions_of(proof) + "\n";
   size_t shown = 0;
   for (const OutputProof& output : proof.outputs) {
-    if (is_proven(output) || (++shown > kShown && !all)) continue;
+    if (is_proven(output) || is_quantized(output) || (++shown > kShown && !all)) continue;
     text += printable(fmt::format("{}: output '{}', {}", words.open, output.name, output.place)) + "\n";
   }
   if (shown > kShown && !all) text += fmt::format("  … and {} more (--format json has them)\n", shown - kShown);
@@ -111,6 +130,16 @@ void write_proof_members(JsonWriter& json, const Proof& proof, std::string_view 
   json.member("rounded_constants", proof.rounded_constants);
   json.member("rounding_steps", proof.rounding_steps);
   if (!proof.assumptions.empty()) write_texts(json, "assumptions", proof.assumptions);
+  if (!proof.quantized.empty()) {
+    json.member_array("quantized");
+    for (const QuantizedConstant& one : proof.quantized) {
+      json.begin_object(JsonWriter::Layout::kLine);
+      json.member("name", one.name);
+      json.member("difference", one.difference);
+      json.end_object();
+    }
+    json.end_array();
+  }
   json.optional_member("reason", proof.reason);
   if (!proof.evidence) return;
   json.member_object("evidence", kLine);
@@ -142,6 +171,7 @@ void add_proof(HtmlPage& page, const Proof& proof, const ProofWords& words) {
   }
   page.table({"output", "verdict", "not proven"}, rows);
   page.sentence(fmt::format("In real arithmetic, of {}.", size_of(proof)));
+  if (!proof.quantized.empty()) page.sentence(fmt::format("Quantized: equal but for {}.", quantized_of(proof)));
   if (!proof.assumptions.empty()) page.sentence(fmt::format("Assumed: {}.", fmt::join(proof.assumptions, "; ")));
   if (proof.evidence) page.sentence(evidence_text(*proof.evidence) + ".");
 }

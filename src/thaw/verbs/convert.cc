@@ -27,6 +27,7 @@
 #include "thaw/verbs/feeds.h"
 #include "thaw/verbs/for_target.h"
 #include "thaw/verbs/output.h"
+#include "thaw/verbs/proven.h"
 #include "thaw/verbs/samples.h"
 
 namespace thaw {
@@ -161,6 +162,7 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
   if (made.first_run)
     report.layers = confirm::compare_layers(*rewrite::with_same_noise(*made.in_float), *made.as_run, *made.first_run);
   if (!report.accepted()) return report;
+  if (options.check && made.in_float) report.proof = verbs::prove_converted(*made.model, original, *made.in_float);
   if (const ops::Target& target = quantizing::target_of(options); ops::has_kernel_table(target)) {
     report.target = target.name;
     report.unsupported = verbs::unsupported_by(*made.model, target.name);

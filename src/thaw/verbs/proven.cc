@@ -10,6 +10,7 @@
 #include "thaw/ir/wire/model_hash.h"
 #include "thaw/prove/joined.h"
 #include "thaw/prove/one_sample.h"
+#include "thaw/prove/quantized.h"
 #include "thaw/prove/samples.h"
 #include "thaw/prove/stated_proof.h"
 #include "thaw/verbs/proof_sizes.h"
@@ -134,6 +135,41 @@ Proof prove_each(const ir::Model& result, std::span<const Origin> origins, const
     }
     return all;
   });
+}
+
+void prove_but_for_constants(Proof& proof, const ir::Model& quantized, const ir::Model& original,
+                             const ir::Model& constants_of, std::span<const proving::SizeBound> bounds) {
+  if (proof.all_proven()) return;
+  const proving::WithoutQuantization without = proving::with_constants_of(quantized, constants_of);
+  if (without.constants.empty()) return;
+  const Proof again = proof_of(proving::compare(*without.model, original, bounds), quantized);
+  bool is_needed = false;
+  for (OutputProof& output : proof.outputs) {
+    const auto found = std::ranges::find(again.outputs, output.name, &OutputProof::name);
+    if (output.verdict == OutputVerdict::kProven || found == again.outputs.end()) continue;
+    output = *found;
+    if (output.verdict != OutputVerdict::kProven) continue;
+    output.verdict = OutputVerdict::kQuantized;
+    is_needed = true;
+  }
+  if (!is_needed) return;
+  for (const auto& [name, difference] : without.constants) proof.quantized.push_back({name, difference});
+  proof.terms += again.terms;
+  proof.rounded_constants += again.rounded_constants;
+  proof.rounding_steps = std::max(proof.rounding_steps, again.rounding_steps);
+  for (const std::string& text : again.assumptions)
+    if (std::ranges::find(proof.assumptions, text) == proof.assumptions.end()) proof.assumptions.push_back(text);
+}
+
+Proof prove_converted(const ir::Model& converted, const ir::Model& original, const ir::Model& constants_of) {
+  Proof proof;
+  try {
+    proof = proof_of(proving::compare(converted, original), converted);
+    prove_but_for_constants(proof, converted, original, constants_of);
+  } catch (const Error& error) {
+    proof.reason = error.parts().what;
+  }
+  return proof;
 }
 
 void keep_proof(ir::Model& result, const ir::Model& original, const Proof& proof) {

@@ -37,6 +37,13 @@ struct Origin {
 };
 Proof prove_each(const ir::Model& result, std::span<const Origin> origins, const std::vector<RunCheck>& checks);
 
+// Where a proof leaves outputs open: whether they are equal but for constants that were quantized, with those of `constants_of` in their
+// places.
+void prove_but_for_constants(Proof& proof, const ir::Model& quantized, const ir::Model& original,
+                             const ir::Model& constants_of, std::span<const proving::SizeBound> bounds = {});
+// The same of a result that `convert` made; where there is no proof, its `reason` says why.
+Proof prove_converted(const ir::Model& converted, const ir::Model& original, const ir::Model& constants_of);
+
 // States in the metadata of a result what its proof said; what is stated of the original goes. Nothing changes where the two hold the
 // same.
 void keep_proof(ir::Model& result, const ir::Model& original, const Proof& proof);

@@ -187,7 +187,8 @@ Proof beside_runs(Proof proof, const std::vector<PointResult>& points) {
   if (!compared.empty())
     std::erase_if(proof.outputs, [&](const OutputProof& output) { return !compared.contains(output.name); });
   for (OutputProof& output : proof.outputs)
-    if (differs.contains(output.name)) output.verdict = OutputVerdict::kDiffers;
+    if (differs.contains(output.name) && output.verdict != OutputVerdict::kQuantized)
+      output.verdict = OutputVerdict::kDiffers;
   return proof;
 }
 
@@ -208,6 +209,7 @@ VerifyReport verify_against(const VerifyOptions& options, run::VerifiedModel mod
       const auto bounds = verbs::bounds_of(options, *loaded);
       proof = verbs::proof_of(
           proving::compare(*loaded, *reference, bounds, options.evidence.empty() ? nullptr : &evidence), *loaded);
+      verbs::prove_but_for_constants(proof, *loaded, *reference, *reference, bounds);
     }
     run::prepare_sessions();
     confirm::ModelInputs known = confirm::look_at_inputs(*loaded, scope);
