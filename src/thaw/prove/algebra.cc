@@ -559,6 +559,17 @@ TermId Algebra::matmul(TermId a, TermId b) {
       return views.reshape(times(factor, matmul(base, b)), result);
     }
   }
+  if (right.size() == 2 && left.size() > 2) {
+    Shape rows(left.begin(), left.end() - 1);
+    std::erase_if(rows, is_one);
+    rows.push_back(left.back());
+    if (rows.size() == 1) rows.insert(rows.begin(), 1);
+    if (rows.size() < left.size()) {
+      Shape result = left, fewer = rows;
+      result.back() = fewer.back() = right.back();
+      return views.reshape(times(factor, terms.apply("MatMul", {views.reshape(a, rows), b}, type, fewer)), result);
+    }
+  }
   const Shape left_batch(left.begin(), left.end() - 2), right_batch(right.begin(), right.end() - 2);
   std::optional<Shape> shape = broadcast_shapes(left_batch, right_batch);
   if (shape) {

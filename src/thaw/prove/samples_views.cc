@@ -22,6 +22,9 @@ Samples SampleRules::reshaped() const {
   const auto found = std::ranges::find_if(*to, [&](Dim d) { return mentions(d, of_.batch); });
   if (found == to->end()) return kMixed;
   const auto k = static_cast<size_t>(found - to->begin());
+  // As many elements stand behind as before where as many stand up to here.
+  if (dim::same(dim::product(std::span(*from).first(axis + 1)), dim::product(std::span(*to).first(k + 1))))
+    return rows(k, of_.operands[0].inner);
   const Dim after = dim::product(std::span(*to).subspan(k + 1));
   if (behind.is_unknown() || after.is_unknown()) return kMixed;
   const auto inner = dim::same(behind, after) ? std::optional<Dim>(1) : dim::exact_div(behind, after);
