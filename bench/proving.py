@@ -4,8 +4,8 @@
     python bench/proving.py --thaw build/thaw --models FOLDER --name lifted.onnx    # of what bench/lifting.py lifted there
 
 A model is any file of that name below the folder. What `optimize` and `fix` write is compared with the model that it was made of by `thaw verify --prove`;
-`pin` and `split` say themselves what they proved. `pin` takes the sizes of the first run. What a verb refuses is counted apart, and so is what `fix` mends
-beside renaming sizes.
+`pin` and `split` say themselves what they proved. `pin` takes the sizes of the first run. What a verb refuses is counted apart, and so are models
+whose frozen sizes `fix` mends beside renaming others.
 
 Sites of fusions are applied alone, too (`--sites`): to the result of `--level clean`, one site of each pass and model, drawn by a fixed seed. The others
 are kept from being fused, as what their last nodes read is made an output. Where that keeps none, all sites of the pass are applied at once, and count as one
@@ -23,6 +23,7 @@ import onnx
 
 SECONDS = 120  # of a call: beyond it counts as refused
 FUSIONS = ("activations", "norms", "rotary", "attention", "skips", "convolutions", "conv-activations", "products")
+FROZEN = {"THAW010", "THAW013", "THAW016"}  # sizes that are numbers in a model
 ATTENTION = {"Attention", "MultiHeadAttention", "GroupQueryAttention"}
 
 
@@ -70,7 +71,7 @@ class Verbs:
         fixed.unlink(missing_ok=True)
         names = ",".join(f"{name}=other_{k}" for k, name in enumerate(self.sizes(model)))
         done = names and call([self.thaw, "fix", model, "-o", fixed, "--no-check", "--rename", names])
-        if not done or not fixed.exists() or any(one["code"] != "rename a size" for one in done["changed"]):  # what is mended is another model at other sizes
+        if not done or not fixed.exists() or any(one["code"] in FROZEN for one in done["changed"]):  # what is mended is another model at other sizes
             return None
         return self.compared(fixed, model)
 
