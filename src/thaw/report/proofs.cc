@@ -171,7 +171,13 @@ void add_proof(HtmlPage& page, const Proof& proof, const ProofWords& words) {
   }
   page.table({"output", "verdict", "not proven"}, rows);
   page.sentence(fmt::format("In real arithmetic, of {}.", size_of(proof)));
-  if (!proof.quantized.empty()) page.sentence(fmt::format("Quantized: equal but for {}.", quantized_of(proof)));
+  if (!proof.quantized.empty()) {
+    page.sentence(fmt::format("Quantized: equal but for {}.", quantized_of(proof)));
+    std::vector<std::vector<HtmlCell>> constants;
+    for (const QuantizedConstant& one : proof.quantized)
+      constants.push_back({HtmlCell::code(one.name), HtmlCell::number(one.difference)});
+    page.table({"constant", "max abs diff, as a part of the largest element"}, constants);
+  }
   if (!proof.assumptions.empty()) page.sentence(fmt::format("Assumed: {}.", fmt::join(proof.assumptions, "; ")));
   if (proof.evidence) page.sentence(evidence_text(*proof.evidence) + ".");
 }
