@@ -58,7 +58,7 @@ class _Sight:
     """What a worker has of a call."""
 
     version: str
-    sees_files: bool
+    unseen: Path | None  # the first file that is another one there, or none
     writes_folder: bool
 
 
@@ -71,7 +71,7 @@ def _look(states: dict[Path, tuple[int, int]], folder: Path | None) -> _Sight:
             return None
         return state.st_size, state.st_mtime_ns
 
-    return _Sight(_thaw.version(), all(state_of(path) == state for path, state in states.items()),
+    return _Sight(_thaw.version(), next((path for path, state in states.items() if state_of(path) != state), None),
                   folder is not None and os.access(folder, os.W_OK | os.X_OK))
 
 
@@ -204,7 +204,8 @@ def _sent(files: _Files, preprocessing: list[str], why: str) -> dict[str, bytes]
     return contents
 
 
-def _sights(client: Client, files: _Files, folder: Path | None) -> list[_Sight]:
+def _sights(client: Client, files: _Files, folder: Path | None) -> dict[str, _Sight]:
+    """By the worker's address."""
     try:
         found: Any = client.run(_look, files.states(), folder)
     except ModuleNotFoundError as error:
@@ -219,7 +220,7 @@ def _sights(client: Client, files: _Files, folder: Path | None) -> list[_Sight]:
         if sight.version != _thaw.version():
             raise InvalidArgument(f"the worker {address} has onnx_thaw {sight.version}, and the client {_thaw.version()}; "
                                   "install the same version")
-    return list(sights.values())
+    return sights
 
 
 class _Progress:
@@ -328,13 +329,14 @@ def sensitivity(client: Client, measure: Callable[..., _thaw.SensitivityReport],
         with as_file(model) as path:
             files = _files_of(path.absolute(), data and data.absolute(), read)
             sights = _sights(client, files, beside)
-            of_shards = beside if all(each.writes_folder for each in sights) else None
+            of_shards = beside if all(each.writes_folder for each in sights.values()) else None
             if resume and of_shards is None:
                 raise InvalidArgument(f"not every worker can write to '{beside}', from which the call would go on; "
                                       "name a folder that all workers see")
             count = shards or (_count_of_earlier(of_shards) if resume and of_shards else None) or len(sights)
-            sees_all = all(each.sees_files for each in sights)
-            sent = {} if sees_all else _sent(files, preprocessing, "not every worker sees the files by their paths")
+            unseen = next(((address, each.unseen) for address, each in sights.items() if each.unseen), None)
+            sees_all = unseen is None
+            sent = {} if unseen is None else _sent(files, preprocessing, f"the worker {unseen[0]} does not have '{unseen[1]}' as it is here")
             own = path.absolute() if data is None else files.model[0]
             where = (own, files.data) if sees_all else (Path("model", path.name), data and Path("data", data.absolute().name))
             if of_shards is not None and not resume:

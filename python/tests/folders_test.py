@@ -57,7 +57,7 @@ def test_clips_and_several_images(built):
         thaw.sensitivity(built, tokens=PROMPTS, clips=[CLIP] * 3, fps=1.0)
 
 
-def test_workers_of_dask(built, tmp_path):
+def test_workers_of_dask(built, tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     options = asked(to="int4", only_in=True, keep="vision/*")
     alone = thaw.sensitivity(built, tmp_path / "alone", **options)
@@ -68,3 +68,12 @@ def test_workers_of_dask(built, tmp_path):
         assert (tmp_path / "shared" / "report.html").read_bytes() == (tmp_path / "alone" / "report.html").read_bytes()
         with pytest.raises(thaw.InvalidArgument, match="samples for the workers"):
             thaw.sensitivity(built / "text.onnx", client=client)
+        # A worker that has another file by that name is as one on a machine without it: nothing is measured.
+        from onnx_thaw import _dask
+        states = _dask._Files.states
+        for name in ("text.onnx", FILES[1].name):
+            monkeypatch.setattr(_dask._Files, "states", lambda self, name=name: {
+                path: (size + (path.name == name), time) for path, (size, time) in states(self).items()})
+            with pytest.raises(thaw.InvalidArgument, match=f"^the worker tcp://\\S+ does not have '/.*{name}' as it is here; put the folder of models"):
+                thaw.sensitivity(built, tmp_path / "unseen", **options, client=client)
+            assert not (tmp_path / "unseen").exists() and not (tmp_path / "unseen.shards").exists()
