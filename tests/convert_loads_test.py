@@ -118,3 +118,16 @@ def test_what_was_not_loaded_is_said(thaw, save):
     for check in ([], ["--no-check"]):
         report = thaw.json("convert", path, "-o", path.with_name("out.onnx"), "--to", "f16", *check, code=0)
         assert report["load_check"]["status"] == ("skipped" if check else "ran")
+
+
+def test_a_check_that_memory_is_short_for_is_refused_before_the_work(thaw, save, tmp_path):
+    """What is drawn runs through both models; without the check the same limit is enough."""
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"], "product")], "g", [helper.make_tensor_value_info("x", 1, ["n", 4096])],
+                              [helper.make_tensor_value_info("y", 1, ["n", 8192])],
+                              [numpy_helper.from_array(np.ones((4096, 8192), np.float32), "w")])
+    path = save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "wide")
+    limited = ["convert", path, "-o", tmp_path / "out.onnx", "--to", "int4", "--max-memory", "200M"]
+    message = thaw.error(*limited)
+    assert "cannot be compared" in message and "0.1 GB of its weights" in message and "--no-check" in message
+    assert not (tmp_path / "out.onnx").exists()
+    thaw(*limited, "--no-check", code=0)

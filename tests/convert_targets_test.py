@@ -156,3 +156,28 @@ def test_parts_are_built_for_each_target(thaw, tmp_path, target):
     made = operators(onnx.load(tmp_path / "int4" / "text.onnx", load_external_data=False))
     assert ("MatMulNBits" in made) != ("DequantizeLinear" in made)
     assert "bfloat16" in thaw.error(*built, "-o", tmp_path / "bf16", "--target", "webgpu", "--dtype", "bf16")
+
+
+@pytest.mark.parametrize("target", ["portable", "ort", *TABLES])
+def test_sensitivity_measures_what_is_converted_for_a_target(thaw, path, tmp_path, target):
+    """Its plan of all nodes writes what `convert` writes, and what the one refuses the other refuses in the same words."""
+    data, report, plan, direct, planned = (tmp_path / name for name in ("data", "report", "plan.json", "direct.onnx", "planned.onnx"))
+    for how in (["int4", "--method", "search"], ["int8"], ["int8", "--dynamic"]):
+        samples = [] if "--dynamic" in how else ["--data", data]
+        wanted = thaw("convert", path, "-o", direct, "--to", *how, *samples, "--target", target, "--no-check")
+        run = thaw("sensitivity", path, "-o", report, "--to", *how, "--data", data, "--target", target, "--only-in")
+        if wanted.returncode == 2:
+            assert run.returncode == 2 and run.stderr == wanted.stderr
+            continue
+        assert run.returncode == 0, run.stderr
+        assert json.loads((report / "report.json").read_text())["target"] == target
+        thaw("plan", report, "--max-error", 1e30, "-o", plan, "--no-check", code=0)
+        thaw("convert", path, "-o", planned, "--plan", plan, *samples, "--target", target, "--no-check", code={0, 1})
+        assert operators(onnx.load(planned)) == operators(onnx.load(direct)), how
+
+
+def test_a_report_names_a_target_that_there_is(thaw, path, tmp_path):
+    thaw("sensitivity", path, "-o", tmp_path / "report", "--to", "int4", "--data", tmp_path / "data", "--target", "webnn", "--only-in", code=0)
+    report = tmp_path / "report" / "report.json"
+    report.write_text(report.read_text().replace('"target": "webnn"', '"target": "toaster"'))
+    assert "toaster" in thaw.error("plan", tmp_path / "report", "--max-bytes", 10**6, "-o", tmp_path / "plan.json")

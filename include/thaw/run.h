@@ -47,6 +47,9 @@ struct SessionOptions {
   Optimization optimization = Optimization::kAll;
   bool memory_pattern = true;  // enable_mem_pattern
   bool memory_arena = true;    // enable_cpu_mem_arena
+  // Weights are packed for kernels and folded, which makes copies of them. Without, a model loads in little time and memory, and its
+  // external data is only mapped; it runs slower.
+  bool copied_weights = true;
   // Threads spin between operators: faster on an idle machine, a waste of CPU time on a busy one.
   bool spinning = true;
   // Loads ONNX Runtime into this process. No limits apply, and a crash of it crashes this process. Only for trusted models.

@@ -68,6 +68,7 @@ struct SensitivityOptions {
   SensitivityGroup group = SensitivityGroup::kNode;
   bool one_out = true;  // leave-one-out errors too; kExact only
   OptimizeTarget target = OptimizeTarget::kPortable;
+  std::string backend = {};          // as ConvertOptions::backend; see set_target
   bool optimize = true;              // run `optimize` first
   uint64_t max_memory = 1ULL << 30;  // bytes of activations in memory; the rest is on disk
   uint64_t seed = 0;
@@ -114,6 +115,7 @@ struct SensitivityReport {
   SensitivityMode mode = SensitivityMode::kExact;
   SensitivityGroup group = SensitivityGroup::kNode;
   OptimizeTarget target = OptimizeTarget::kPortable;
+  std::string backend = {};
   bool optimize = true;
   uint64_t seed = 0;
   std::vector<std::string> samples, outputs;
@@ -129,6 +131,10 @@ struct SensitivityReport {
 
   bool accepted() const { return measured + predicted > 0; }  // at least one unit was measured
 };
+
+// A target by its name among target_names(), in `target` or `backend`. Throws thaw::Error (kInvalidArgument) for another one. The forms
+// that it takes best are those of default_precision().
+THAW_API void set_target(const std::string& name, SensitivityOptions& options);
 
 // With one sample, low and high equal the mean.
 THAW_API Estimate estimate(const std::vector<ErrorFigures>& samples, ErrorMetric metric, uint64_t seed);

@@ -304,6 +304,7 @@ void bind_verbs(nb::module_& m) {
   m.def("set_target", nb::overload_cast<const std::string&, OptimizeOptions&>(&set_target));
   m.def("set_target", nb::overload_cast<const std::string&, ConvertOptions&>(&set_target));
   m.def("set_target", nb::overload_cast<const std::string&, BuildOptions&>(&set_target));
+  m.def("set_target", nb::overload_cast<const std::string&, SensitivityOptions&>(&set_target));
   m.def("profiles_json", [](const std::vector<ShapeProfile>& profiles) { return to_json(std::span(profiles)); });
   def_on_copy(m, "fix", &fix);
   m.def(

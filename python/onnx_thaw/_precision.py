@@ -155,7 +155,7 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
                 accuracy_level: int = 0, dynamic: bool = False, range: str = "min-max", percentile: float = 99.999,
                 per_tensor: bool = False, symmetric_activations: bool = False, signed_activations: bool = False,
                 asymmetric_weights: bool = False, unsigned_weights: bool = False, reduced_range: bool = False, smooth: float = 0.0,
-                equalize: bool = False, activation_products: bool = False, correct_bias: bool = False, target: str = "portable",
+                equalize: bool = False, activation_products: bool = False, correct_bias: bool = False, target: str | None = None,
                 optimize: bool = True, max_memory: int = 1 << 30, seed: int = 0, resume: bool = False,
                 shard: tuple[int, int] | None = None, progress: Callable[[int, int], None] | None = None,
                 client: distributed.Client | None = None, shards: int | None = None, retries: int = 2) -> _thaw.SensitivityReport:
@@ -201,7 +201,8 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
         equalize: INT8: cross-layer equalization of convolutions.
         activation_products: INT8: products of two activations too.
         correct_bias: INT8: bias correction.
-        target: "portable", "ort" or "directml".
+        target: Whose operators and forms the result may have: one of `targets()`; None: "portable", but for the form of blocks.
+            Zero points are left out where the target takes none.
         optimize: Run `optimize` first.
         max_memory: Bytes of activations in memory; the rest is on disk.
         seed: Of the bootstrap, and of what is drawn.
@@ -231,7 +232,7 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
         precision.blocks.method = choice(_thaw.BlockMethod, method)
     precision.int8 = _int8(dynamic, range, percentile, per_tensor, symmetric_activations, signed_activations, asymmetric_weights,
                            unsigned_weights, reduced_range, smooth, equalize, activation_products, correct_bias)
-    options.precisions = [_in(precision, each) for each in many(to)]
+    options.precisions = [_thaw.default_precision(_in(precision, each), (target or "").lower()) for each in many(to)]
     is_folder = isinstance(model, (str, os.PathLike)) and os.path.isdir(model)
     if data is not None:
         options.data = Path(data)
@@ -241,7 +242,9 @@ def sensitivity(model: ModelLike, folder: PathLike | None = None, *, data: PathL
     options.metric = _thaw.default_metric(is_folder) if metric is None else choice(_thaw.ErrorMetric, metric)
     options.mode = choice(_thaw.SensitivityMode, mode)
     options.exact_below, options.group, options.one_out = exact_below, choice(_thaw.SensitivityGroup, group), not only_in
-    options.target, options.optimize = choice(_thaw.OptimizeTarget, target), optimize
+    options.optimize = optimize
+    if target is not None:
+        _thaw.set_target(target.lower(), options)
     options.max_memory, options.seed, options.resume = max_memory, seed, resume
     if shard is not None:
         options.shard, options.shards = shard_of(shard)

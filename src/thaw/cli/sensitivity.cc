@@ -26,6 +26,7 @@ constexpr std::string_view kSensitivityName = "sensitivity";
 
 struct SensitivityArguments {
   std::string model, output, data, shard;
+  std::string target;  // empty: none was asked for
   std::vector<std::string> reports, to{"int8-blocks"};
   bool only_in = false, no_optimize = false, dry_run = false;
   PrecisionOptions precision;
@@ -36,7 +37,7 @@ struct SensitivityArguments {
 
 constexpr std::string_view kMerge = "merge";
 
-std::vector<PrecisionOptions> precisions_of(const SensitivityArguments& arguments) {
+std::vector<PrecisionOptions> precisions_of(const SensitivityArguments& arguments, const Options& options) {
   std::vector<PrecisionOptions> precisions;
   for (const std::string& name : arguments.to) {
     const auto at =
@@ -51,6 +52,7 @@ std::vector<PrecisionOptions> precisions_of(const SensitivityArguments& argument
     }
     PrecisionOptions& precision = precisions.emplace_back(arguments.precision);
     precision.to = at->second;
+    fit(options, precision, arguments.target);
   }
   return precisions;
 }
@@ -111,7 +113,8 @@ int measure_model(const SensitivityArguments& arguments, const Options& options)
                  .where = "thaw sensitivity",
                  .expected = "one model, or the word merge and folders of reports"});
   SensitivityOptions how = arguments.how;
-  how.precisions = precisions_of(arguments);
+  how.precisions = precisions_of(arguments, options);
+  if (!arguments.target.empty()) set_target(arguments.target, how);
   how.data = arguments.data;
   how.one_out = !arguments.only_in;
   how.optimize = !arguments.no_optimize;
@@ -133,7 +136,7 @@ void add_what(Options& options, SensitivityArguments& arguments) {
   options.list("--to", arguments.to, "FORMAT,…",
                "the precisions to try: int8, int8-blocks, int4, int3, int2, f16, bf16 (int8-blocks)");
   options.list("--keep", arguments.how.keep, "PATTERN,…", "nodes to leave unchanged, by name or operator: '*lm_head*'");
-  add_target(options, arguments.how.target, "the backend whose operators the result may have (portable)");
+  add_targets(options, arguments.target, "the backend whose operators and forms the result may have (portable)");
   options.flag("--no-optimize", arguments.no_optimize, "do not run `thaw optimize` first");
 }
 

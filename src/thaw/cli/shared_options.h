@@ -140,14 +140,6 @@ const std::vector<std::pair<std::string_view, NumberFormat>>& number_formats();
 void add_targets(Options& options, std::string& target, const std::string& help);
 // What of the precision no option says becomes what the target takes; empty: none was asked for.
 void fit(const Options& options, PrecisionOptions& precision, const std::string& target);
-// --target portable|ort|directml, of operators.
-template <typename T>
-void add_target(Options& options, T& target, const std::string& help) {
-  options.choice<T>(
-      "--target", target,
-      {{"portable", OptimizeTarget::kPortable}, {"ort", OptimizeTarget::kOrt}, {"directml", OptimizeTarget::kDirectml}},
-      help);
-}
 
 // --provider, which is given once for each, and reads them into `providers`.
 void add_providers(Options& options, const std::string& name, std::vector<Provider>& providers,

@@ -19,6 +19,13 @@ constexpr size_t kQuickConstants = 4000;  // time grows with their square in ONN
 // As users load it; threads that wait awake would only be in each other's way here.
 SessionOptions defaults() { return {.spinning = false}; }
 
+// Of a large model that is not run: the same kernels, without the copies of weights that only a run needs.
+SessionOptions options_of(const ToTry& what) {
+  SessionOptions options = defaults();
+  options.copied_weights = what.fed != nullptr || weight_bytes(*what.written) <= kQuickBytes;
+  return options;
+}
+
 bool says_no_kernel(const Error& error) {
   return error.parts().what.find("Could not find an implementation for") != std::string_view::npos;
 }
@@ -80,11 +87,14 @@ bool loads_quickly(const ir::Model& model) {
 
 LoadCheck try_as_written(const ToTry& what) {
   using Status = LoadCheck::Status;
-  if (std::string lacking = lacks_memory(*what.written); !lacking.empty()) return {Status::kSkipped, lacking};
+  const SessionOptions options = options_of(what);
+  // What is only mapped is given back where memory is short.
+  const bool is_mapped = !options.copied_weights && !what.file.empty();
+  if (std::string lacking = is_mapped ? std::string() : lacks_memory(*what.written); !lacking.empty())
+    return {Status::kSkipped, lacking};
   bool loaded = false;
   try {
-    run::Session session =
-        what.file.empty() ? run::Session(*what.written, defaults()) : run::Session(what.file, defaults());
+    run::Session session = what.file.empty() ? run::Session(*what.written, options) : run::Session(what.file, options);
     loaded = true;
     if (what.fed == nullptr) return {Status::kLoaded};
     session.run(*what.fed);

@@ -33,7 +33,7 @@ uint64_t weight_bytes(const ir::Model& model) {
 
 std::string lacks_memory(const ir::Model& model) {
   const uint64_t weights = weight_bytes(model);
-  const auto left = available_memory();
+  const auto left = memory_to_take();
   // ONNX Runtime holds weights as they are and as its kernels want them.
   if (!left || weights <= *left / 2) return {};
   constexpr double kGigabyte = 1e9;

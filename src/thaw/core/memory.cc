@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "thaw/core/sanitized.h"
+#include "thaw/limits.h"
 
 namespace thaw {
 namespace {
@@ -76,6 +77,12 @@ std::optional<uint64_t> AvailableMemory::now() const {
 }
 
 std::optional<uint64_t> available_memory() { return AvailableMemory().now(); }
+
+std::optional<uint64_t> memory_to_take() {
+  const uint64_t limit = limits().max_memory;
+  const auto left = available_memory();
+  return limit > 0 ? std::min(limit, left.value_or(limit)) : left;
+}
 
 uint64_t held_memory() {
   const UniqueFd status = opened("/proc/self/status");

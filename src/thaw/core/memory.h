@@ -11,6 +11,8 @@ namespace thaw {
 // Bytes that this process may still take without others having to make room: what the system calls available, or what
 // is left to its control group where that is less. nullopt where the system does not say.
 std::optional<uint64_t> available_memory();
+// The same, at most what the limits of calls leave (thaw/limits.h).
+std::optional<uint64_t> memory_to_take();
 
 // The same again and again, in a process that can open no file any more.
 class AvailableMemory {

@@ -22,6 +22,8 @@ namespace thaw::run {
 namespace {
 
 constexpr size_t kMaxWarnings = 32;
+// The first makes numbers in float32 of those in 16 bits, the second blocks for MatMulNBits of those for DequantizeLinear.
+constexpr std::string_view kCopyingOptimizers = "ConstantFolding;QDQSelectorActionTransformer";
 constexpr const char* kRecordAssignment = "session.record_ep_graph_assignment_info";  // of ONNX Runtime 1.24
 
 }  // namespace
@@ -179,6 +181,10 @@ struct OrtSession::Impl {
     options.SetGraphOptimizationLevel(level_of(wanted.optimization));
     if (!wanted.memory_pattern) options.DisableMemPattern();
     if (!wanted.memory_arena) options.DisableCpuMemArena();
+    if (!wanted.copied_weights) {
+      options.AddConfigEntry(kOrtSessionOptionsConfigDisablePrepacking, "1");
+      options.AddConfigEntry(kOrtSessionOptionsDisableSpecifiedOptimizers, std::string(kCopyingOptimizers).c_str());
+    }
     if (!wanted.spinning) options.AddConfigEntry(kOrtSessionOptionsConfigAllowIntraOpSpinning, "0");
     options.SetLogSeverityLevel(ORT_LOGGING_LEVEL_WARNING);
     Ort::ThrowOnError(Ort::GetApi().SetUserLoggingFunction(options, &WarningLog::receive, &log));

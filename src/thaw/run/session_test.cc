@@ -276,7 +276,60 @@ TEST(Session, MemoryIsThatOfTheLimitWhenTheRunBegins) {
   }
   EXPECT_EQ(session.run(feeds(int64_t{1} << 27)).at("m"), floats_of({}, {3}));
 }
+
+TEST(Session, WeightsThatAreNotCopiedDoNotCountForTheLimit) {
+  constexpr int64_t kRows = 4096, kColumns = 16384;
+  const ModelFolder folder;
+  const auto path = folder.path() / "external.onnx";
+  {
+    const auto model = ir::load(folder.write_model(
+        "product", "g (float[n,4096] x) => (float[n,16384] y) <float[1] w = {1}> { y = MatMul(x, w) }"));
+    std::vector<std::byte> bytes(static_cast<size_t>(kRows * kColumns) * sizeof(float));
+    const float one = 1;
+    for (size_t at = 0; at < bytes.size(); at += sizeof(one)) std::memcpy(&bytes[at], &one, sizeof(one));
+    model->graph->replace_initializer(
+        model->graph->find("w"), ir::Tensor::from_bytes("w", DataType::kFloat, {kRows, kColumns}, std::move(bytes)));
+    ir::save(*model, path, {.external = ir::ExternalPolicy::kSingle});
+  }
+  const WithLimits limits({.max_memory = uint64_t{200} << 20});  // weights are 256 MiB
+  Session mapped(path, {.threads = 1, .copied_weights = false});
+  const Arrays made = mapped.run({{"x", floats_of({1, kRows}, std::vector<double>(kRows, 1))}});
+  EXPECT_EQ(made.at("y"), floats_of({1, kColumns}, std::vector<double>(kColumns, kRows)));
+}
 #endif
+
+TEST(Session, WithoutCopiesOfWeightsItComputesTheSame) {
+  const ModelFolder folder;
+  const auto path = folder.write_model("blocks", R"(g (float[n,4] x) => (float[n,2] y)
+    <uint8[4,2] codes = {1, 2, 3, 4, 5, 6, 7, 8}, float scale = {0.5}, float16[2] half = {15360, 16384}> {
+    w = DequantizeLinear(codes, scale)
+    b = Cast <to = 1>(half)
+    p = MatMul(x, w)
+    y = Add(p, b)
+  })");
+  const Arrays feeds{{"x", floats_of({1, 4}, {1, 2, 3, 4})}};
+  // (codes - 0) / 2 and halves are exact, and so are their sums.
+  EXPECT_EQ(Session(path, {.copied_weights = false}).run(feeds).at("y"), floats_of({1, 2}, {26, 32}));
+}
+
+TEST(Session, APartOfAModelMapsAPartOfItsFile) {
+  const ModelFolder folder;
+  const auto path = folder.path() / "external.onnx";
+  const auto model = ir::load(folder.write_model(
+      "add", "g (float[n] x) => (float[n] z) <float[1] a = {1}, float[1] b = {1}> { y = Add(x, a) z = Add(y, b) }"));
+  constexpr int64_t kCount = 100'000;
+  for (const char* name : {"a", "b"})
+    model->graph->replace_initializer(
+        model->graph->find(name),
+        ir::Tensor::from_bytes(name, DataType::kFloat, {kCount}, std::vector<std::byte>(kCount * 4)));
+  ir::save(*model, path, {.external = ir::ExternalPolicy::kSingle, .threshold = 1});
+  const auto whole = ir::load(path);
+  const uint64_t both = ir::mapped_bytes_of(*whole);
+  EXPECT_GE(both, kCount * 8U);
+  ir::Value* b = whole->graph->find("b");
+  whole->graph->replace_initializer(b, ir::Tensor::from_bytes("b", DataType::kFloat, {1}, std::vector<std::byte>(4)));
+  EXPECT_EQ(ir::mapped_bytes_of(*whole), both / 2);
+}
 
 }  // namespace
 }  // namespace thaw::run

@@ -129,7 +129,9 @@ class Service {
     worker_.limit.set(request.max_memory);
     const uint64_t threads = request.options.threads > 0 ? static_cast<uint64_t>(request.options.threads)
                                                          : std::thread::hardware_concurrency();
-    loaded->unused = request.data + threads * thread_stack_bytes();
+    // ONNX Runtime maps a weight twice, and keeps both where it does not copy it.
+    const uint64_t mapped = request.options.copied_weights ? request.data : 2 * request.data;
+    loaded->unused = mapped + threads * thread_stack_bytes();
     worker_.limit.add_unused(loaded->unused);
     try {
       const AsksForFiles asks(channel_);

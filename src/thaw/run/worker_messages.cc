@@ -178,6 +178,7 @@ std::string encode(const LoadRequest& request) {
   writer.put(request.options.optimization);
   writer.put<uint8_t>(request.options.memory_pattern);
   writer.put<uint8_t>(request.options.memory_arena);
+  writer.put<uint8_t>(request.options.copied_weights);
   writer.put<uint8_t>(request.options.spinning);
   writer.put<uint8_t>(request.options.profile);
   write_providers(writer, request.options.providers);
@@ -199,6 +200,7 @@ LoadRequest decode_load(std::string_view body, std::span<const std::byte> memory
   request.options.optimization = reader.take<Optimization>();
   request.options.memory_pattern = reader.flag();
   request.options.memory_arena = reader.flag();
+  request.options.copied_weights = reader.flag();
   request.options.spinning = reader.flag();
   request.options.profile = reader.flag();
   request.options.providers = read_providers(reader);

@@ -204,6 +204,7 @@ void WorkerSession::hand_over_data(const ir::Model& model, const std::filesystem
     // Of files with holes, what there is: the holes may be of any size.
     request_.data += std::min(static_cast<uint64_t>(status.st_size), static_cast<uint64_t>(status.st_blocks) * 512);
   }
+  request_.data = std::min(request_.data, ir::mapped_bytes_of(model));  // a part of a model reads a part of its file
   if (!folder.empty()) files_.add_data(folder, files);
 }
 

@@ -28,6 +28,7 @@ class Baseline {
   // In which its sessions and its candidates' run.
   const WorkerSlots& slots() const { return slots_; }
   CutModel& cut() { return cut_; }
+  const SessionOptions& session_options() const { return cut_.session_options(); }
   size_t sections() const { return cut_.sections().size(); }
   void keep(size_t sample, const Arrays& feeds) { cut_.keep(sample, feeds); }
   // Those of `names` as they were kept.

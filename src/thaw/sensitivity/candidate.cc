@@ -82,8 +82,7 @@ Candidate::Candidate(const CutModel& base, const ir::Model& model) : base_(base)
 }
 
 void Candidate::open() {
-  if (!session_ && is_changed())
-    session_.emplace(*part_, SessionOptions{.threads = base_.threads(), .spinning = false});
+  if (!session_ && is_changed()) session_.emplace(*part_, base_.session_options());
 }
 
 Arrays Candidate::feeds(size_t sample) {

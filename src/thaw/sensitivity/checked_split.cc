@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "thaw/quant/samples/measured_model.h"
 #include "thaw/sensitivity/whole_model.h"
 
 namespace thaw::measuring {
@@ -19,7 +20,10 @@ class SoundCutter {
     std::vector<std::string> outputs;
     for (const ir::Value* output : model_.graph->outputs()) outputs.push_back(output->name());
     std::unique_ptr<Baseline> cut;
-    const auto run_whole = [&] { whole_ = WholeModel(model_, outputs, WorkerSlots(samples_).threads()).run(feeds_); };
+    const auto run_whole = [&] {
+      whole_ =
+          WholeModel(model_, outputs, quantizing::session_options(model_, WorkerSlots(samples_).threads())).run(feeds_);
+    };
     const auto run_cut = [&] {
       cut = cut_at({});
       cut->keep(0, feeds_);

@@ -26,13 +26,19 @@ std::vector<PrecisionOptions> int8_first(std::vector<PrecisionOptions> precision
 }  // namespace
 
 std::unique_ptr<ir::Model> made_ready(const ir::Model& model, const std::vector<PrecisionOptions>& precisions,
-                                      OptimizeTarget target, bool optimize, const quantizing::Samples& samples) {
+                                      OptimizeTarget target, const std::string& backend, bool optimize,
+                                      const quantizing::Samples& samples) {
   std::unique_ptr<ir::Model> ready = ir::clone(model);
   for (const PrecisionOptions& precision : int8_first(precisions)) {
     ir::begin_own_run(*ready);
     ConvertReport report;
     quantizing::convert(*ready,
-                        {.precision = precision, .keep = {"*"}, .optimize = optimize, .target = target, .check = false},
+                        {.precision = precision,
+                         .keep = {"*"},
+                         .optimize = optimize,
+                         .target = target,
+                         .backend = backend,
+                         .check = false},
                         &samples, report);
     optimize = false;
   }
@@ -42,7 +48,7 @@ std::unique_ptr<ir::Model> made_ready(const ir::Model& model, const std::vector<
 Conversions::Conversions(const ir::Model& model, const SensitivityOptions& options, const quantizing::Samples& samples)
     : options_(options),
       samples_(samples),
-      base_(made_ready(model, options.precisions, options.target, options.optimize, samples)) {
+      base_(made_ready(model, options.precisions, options.target, options.backend, options.optimize, samples)) {
   for (size_t p = 0; p < options.precisions.size(); ++p)
     if (const NumberFormat to = options.precisions[p].to; quantizing::is_half(to) && !missing_.contains(to))
       missing_.emplace(to, quantizing::have_other_providers()
@@ -115,11 +121,16 @@ ConvertOptions Conversions::all_options(size_t precision) const {
           .join_projections = false,
           .optimize = false,
           .target = options_.target,
+          .backend = options_.backend,
           .check = false};
 }
 
 Converted Conversions::only(const SensitivityUnit& unit, size_t precision) const {
-  ConvertOptions options{.join_projections = false, .optimize = false, .target = options_.target, .check = false};
+  ConvertOptions options{.join_projections = false,
+                         .optimize = false,
+                         .target = options_.target,
+                         .backend = options_.backend,
+                         .check = false};
   for (const std::string& node : unit.nodes)
     options.plan.push_back({.name = node, .precision = options_.precisions[precision]});
   return convert(options, unit.nodes);
@@ -130,6 +141,7 @@ Converted Conversions::all(size_t precision) const { return convert(all_options(
 Converted Conversions::planned(ConvertOptions options) const {
   options.optimize = options.check = false;
   options.target = options_.target;
+  options.backend = options_.backend;
   return convert(options, {});
 }
 

@@ -15,7 +15,8 @@ namespace thaw::measuring {
 
 // A copy that all of the precisions are converted from: optimized where asked for, in the opset that they need, with no node converted.
 std::unique_ptr<ir::Model> made_ready(const ir::Model& model, const std::vector<PrecisionOptions>& precisions,
-                                      OptimizeTarget target, bool optimize, const quantizing::Samples& samples);
+                                      OptimizeTarget target, const std::string& backend, bool optimize,
+                                      const quantizing::Samples& samples);
 
 struct Converted {
   std::unique_ptr<ir::Model> model;

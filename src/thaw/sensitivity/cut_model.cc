@@ -7,6 +7,7 @@
 #include "thaw/core/error.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
+#include "thaw/quant/samples/measured_model.h"
 #include "thaw/run/array.h"
 #include "thaw/sensitivity/rows_of_section.h"
 #include "thaw/split/cut_points.h"
@@ -138,7 +139,10 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 
 CutModel::CutModel(std::unique_ptr<ir::Model> model, size_t sections, int threads, CachedArrays::Memory& memory,
                    const std::optional<std::set<size_t>>& cuts)
-    : model_(std::move(model)), numbers_(std::make_unique<ValueNumbers>(*model_)), threads_(threads), kept_(memory) {
+    : model_(std::move(model)),
+      numbers_(std::make_unique<ValueNumbers>(*model_)),
+      session_options_(quantizing::session_options(*model_, threads)),
+      kept_(memory) {
   ir::begin_own_run(*model_);
   find_sections(sections, cuts);
   sessions_.resize(sections_.size());
@@ -226,7 +230,7 @@ run::Session& CutModel::session(size_t index) {
   const std::lock_guard lock(mutex_);
   if (!sessions_[index]) {
     const std::unique_ptr<ir::Model> section = part(index);
-    sessions_[index].emplace(*section, SessionOptions{.threads = threads_, .spinning = false});
+    sessions_[index].emplace(*section, session_options_);
     for (const std::string& axis : batch_axes_) {
       rows_[index] = rows_of_section(*section, named_, axis);
       if (rows_[index]) break;

@@ -47,7 +47,8 @@ class CutModel {
   // A section as a model.
   std::unique_ptr<ir::Model> part(size_t index) const;
 
-  int threads() const { return threads_; }
+  // Of its sections, and of what is made of them.
+  const SessionOptions& session_options() const { return session_options_; }
 
   // Runs all of it on a sample and keeps what passes. Throws what the runtime refuses. This, and what follows, may be called for
   // different samples from several threads.
@@ -91,7 +92,7 @@ class CutModel {
   std::vector<std::optional<std::set<std::string>>> rows_;  // of a section that runs: what has the samples' axis first
   std::map<size_t, std::map<size_t, bool>> is_alike_;       // by sample that was kept and section: in a batch as alone
   std::mutex mutex_;                                        // while sessions are made, and samples are added
-  const int threads_;
+  const SessionOptions session_options_;
   CachedArrays kept_;
 };
 

@@ -19,8 +19,8 @@ OpenedFolder open_folder(const std::filesystem::path& folder, const PromptOption
     ir::begin_run(*loaded);
     ops::require_arity(*loaded);
     // As every node is kept, nothing is measured yet.
-    models.push_back(
-        made_ready(*loaded, how.precisions, how.target, how.optimize, quantizing::Samples(std::vector<Arrays>())));
+    models.push_back(made_ready(*loaded, how.precisions, how.target, how.backend, how.optimize,
+                                quantizing::Samples(std::vector<Arrays>())));
     opened.parts.push_back(part.name);
   }
   opened.model = generating::joined_parts(parts, models);

@@ -16,6 +16,7 @@ namespace thaw::measuring {
 struct FolderOptions {
   std::vector<PrecisionOptions> precisions;
   OptimizeTarget target = OptimizeTarget::kPortable;
+  std::string backend = {};
   bool optimize = true;
 };
 

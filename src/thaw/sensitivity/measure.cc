@@ -119,6 +119,7 @@ class Run {
     report_.mode = options.mode;
     report_.group = options.group;
     report_.target = options.target;
+    report_.backend = options.backend;
     report_.optimize = options.optimize;
     report_.seed = options.seed;
     report_.runtime = run::current_runtime();
@@ -279,7 +280,7 @@ class Run {
 
   // As one model, as it would be used.
   std::vector<ErrorFigures> figures_of_all(const Baseline& base, const ir::Model& all) const {
-    WholeModel whole(all, report_.outputs, base.slots().threads());
+    WholeModel whole(all, report_.outputs, base.session_options());
     const Wanted& wanted = kept_.wanted();
     std::vector<ErrorFigures> figures(wanted.size());
     base.slots().each(figures.size(), [&](size_t i) { figures[i] = base.figures(whole, i, wanted[i]); });

@@ -15,6 +15,7 @@ MeasuredPlan measure_plan(const ir::Model& model, const SensitivityReport& repor
                                    .data = report.data,
                                    .prompts = report.prompts,
                                    .target = report.target,
+                                   .backend = report.backend,
                                    .optimize = report.optimize};
   require_measured(model, report);
   const quantizing::Samples samples = open_samples(options, open, model);

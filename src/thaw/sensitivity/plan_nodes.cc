@@ -23,7 +23,8 @@ std::unique_ptr<ir::Model> model_of_names(const ir::Model& model, const Sensitiv
   std::unique_ptr<ir::Model> named = ir::clone(model);
   if (!report.optimize) return named;
   ConvertReport ignored;
-  quantizing::convert(*named, {.keep = {"*"}, .target = report.target, .check = false}, nullptr, ignored);
+  quantizing::convert(*named, {.keep = {"*"}, .target = report.target, .backend = report.backend, .check = false},
+                      nullptr, ignored);
   return named;
 }
 

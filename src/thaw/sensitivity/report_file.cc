@@ -14,6 +14,8 @@
 #include "thaw/core/error.h"
 #include "thaw/core/json_file.h"
 #include "thaw/core/printable.h"
+#include "thaw/ops/target/target.h"
+#include "thaw/optimize/optimize.h"
 #include "thaw/quant/plan_file.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/sensitivity/assign.h"
@@ -41,8 +43,6 @@ const Words<SensitivityGroup> kGroupWords{{"node", SensitivityGroup::kNode},
                                           {"layer", SensitivityGroup::kLayer}};
 const Words<UnitStatus> kStatusWords{
     {"measured", UnitStatus::kMeasured}, {"predicted", UnitStatus::kPredicted}, {"failed", UnitStatus::kFailed}};
-const Words<OptimizeTarget> kTargetWords{
-    {"portable", OptimizeTarget::kPortable}, {"ort", OptimizeTarget::kOrt}, {"directml", OptimizeTarget::kDirectml}};
 
 template <typename T>
 std::string_view word_in(const Words<T>& words, T meaning) {
@@ -235,6 +235,15 @@ PromptOptions read_prompts(const Reader& of) {
   return prompts;
 }
 
+void read_target(const Reader& of, SensitivityReport& report) {
+  const std::string name = of.text();
+  if (!ops::find_target(name)) of.refuse(fmt::format("it is {}", short_text(of.json())));
+  OptimizeOptions chosen;
+  set_target(name, chosen);
+  report.target = chosen.target;
+  report.backend = chosen.backend;
+}
+
 OrderedJson precision_json(const PrecisionOptions& precision) {
   return OrderedJson::parse(quantizing::plan_text({.precision = precision})).at("default");
 }
@@ -269,7 +278,7 @@ std::string report_json(const SensitivityReport& report) {
                    {"metric", word_of(report.metric)},
                    {"mode", word_of(report.mode)},
                    {"group", word_of(report.group)},
-                   {"target", word_in(kTargetWords, report.target)},
+                   {"target", optimizing::backend_of(report.target, report.backend, "sensitivity").name},
                    {"optimize", report.optimize},
                    {"seed", report.seed},
                    {"weight_bytes", report.weight_bytes},
@@ -354,7 +363,7 @@ SensitivityReport parse_report(std::string_view text, const std::string& where) 
   report.metric = whole.at("metric").one_of(kMetricWords);
   report.mode = whole.at("mode").one_of(kModeWords);
   report.group = whole.at("group").one_of(kGroupWords);
-  report.target = whole.at("target").one_of(kTargetWords);
+  read_target(whole.at("target"), report);
   report.optimize = whole.at("optimize").boolean();
   report.seed = whole.at("seed").natural();
   report.weight_bytes = whole.at("weight_bytes").bytes();

@@ -44,6 +44,7 @@ void add_options(Hash& hash, const SensitivityOptions& options, const Runtime& r
   for (const std::string& pattern : options.keep) hash.add("keep " + pattern);
   hash.add(fmt::format("{} {} {} {} {}", static_cast<int>(options.group), options.one_out,
                        static_cast<int>(options.target), options.optimize, options.seed));
+  hash.add("for " + options.backend);
   hash.add("ran on " + run::describe(runtime));
 }
 

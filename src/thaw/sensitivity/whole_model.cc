@@ -4,8 +4,8 @@
 
 namespace thaw::measuring {
 
-WholeModel::WholeModel(const ir::Model& model, const std::vector<std::string>& outputs, int threads)
-    : session_(*rewrite::submodel_of(model, {}, outputs), SessionOptions{.threads = threads, .spinning = false}) {}
+WholeModel::WholeModel(const ir::Model& model, const std::vector<std::string>& outputs, const SessionOptions& options)
+    : session_(*rewrite::submodel_of(model, {}, outputs), options) {}
 
 Arrays WholeModel::run(const CachedArrays& kept, size_t sample) {
   Arrays feeds;

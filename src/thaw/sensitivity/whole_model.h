@@ -12,8 +12,8 @@ namespace thaw::measuring {
 
 class WholeModel {
  public:
-  // `outputs`: that are wanted; threads: of its session.
-  WholeModel(const ir::Model& model, const std::vector<std::string>& outputs, int threads);
+  // `outputs`: that are wanted.
+  WholeModel(const ir::Model& model, const std::vector<std::string>& outputs, const SessionOptions& options);
 
   // On a sample whose inputs are among what was kept. From several threads.
   Arrays run(const CachedArrays& kept, size_t sample);

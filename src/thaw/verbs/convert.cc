@@ -9,6 +9,7 @@
 
 #include "thaw/confirm/conversion.h"
 #include "thaw/confirm/layers.h"
+#include "thaw/confirm/run_check.h"
 #include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/core/read_files.h"
@@ -88,7 +89,18 @@ bool leaves_float16(const ir::Model& original, const quantizing::Samples& drawn)
   return false;
 }
 
+// Before anything is converted: what is drawn runs through both models, which would fail only then.
+void require_memory_of_check(const ir::Model& original, const ConvertOptions& options) {
+  if (!options.check || !options.data.empty() || !options.held_out.empty() || options.prompts.any()) return;
+  if (std::string lacking = confirm::lacks_memory(original); !lacking.empty())
+    throw Error(ErrorCode::kOutOfBudget, {.what = "the result cannot be compared with it: " + std::move(lacking),
+                                          .where = original.path.string(),
+                                          .expected = "memory in which the model runs",
+                                          .next = "convert with --no-check, or allow more with --max-memory"});
+}
+
 Conversion convert_checked(const ir::Model& original, const ConvertOptions& options, const FeedOptions& feeds) {
+  require_memory_of_check(original, options);
   GivenSamples given;
   if (!options.data.empty()) given.data.emplace(verbs::open_samples(options.data, options.preprocessing, original));
   if (options.prompts.any())

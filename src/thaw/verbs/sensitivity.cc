@@ -97,7 +97,7 @@ Measured open_measured(const SensitivityReport& report, const BestPlanOptions& o
     measured.open = opened_as(options.preprocessing, report.preprocessing, *measured.model);
     return measured;
   }
-  const measuring::FolderOptions how{report.precisions, report.target, report.optimize};
+  const measuring::FolderOptions how{report.precisions, report.target, report.backend, report.optimize};
   measured.model = measuring::open_folder(path, report.prompts, how).model;
   measured.report.optimize = false;  // each part was by itself
   // Samples of the report are asked for by its own path, which names none.
@@ -124,7 +124,7 @@ std::string write_for_parts(const SensitivityReport& report, const MixedPlan& pl
   const std::filesystem::path folder =
       options.model.empty() ? std::filesystem::path(report.model) : std::filesystem::path(options.model);
   if (!opened) {
-    const measuring::FolderOptions how{report.precisions, report.target, report.optimize};
+    const measuring::FolderOptions how{report.precisions, report.target, report.backend, report.optimize};
     measuring::require_measured(*measuring::open_folder(folder, report.prompts, how).model, report);
   }
   std::string warnings;
@@ -176,7 +176,7 @@ SensitivityReport sensitivity(const std::filesystem::path& models, const Sensiti
   if (!folder.empty()) make_folder(folder);
   if (!folder.empty() && how.journal.empty()) how.journal = folder / "measured.jsonl";
   const measuring::OpenedFolder opened =
-      measuring::open_folder(models, how.prompts, {how.precisions, how.target, how.optimize});
+      measuring::open_folder(models, how.prompts, {how.precisions, how.target, how.backend, how.optimize});
   how.optimize = false;
   SensitivityReport report = measuring::measure(
       *opened.model, how,
@@ -185,6 +185,13 @@ SensitivityReport sensitivity(const std::filesystem::path& models, const Sensiti
   report.optimize = options.optimize;
   if (!folder.empty()) write_report(report, folder);
   return report;
+}
+
+void set_target(const std::string& name, SensitivityOptions& options) {
+  OptimizeOptions chosen;
+  set_target(name, chosen);
+  options.target = chosen.target;
+  options.backend = chosen.backend;
 }
 
 SensitivityReport merge(const std::vector<SensitivityReport>& shards) { return measuring::merge(shards); }

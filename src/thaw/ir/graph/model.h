@@ -101,6 +101,8 @@ using thaw::SaveOptions;
 
 // The data files that the model's tensors lie in, each once, as paths.
 std::vector<std::filesystem::path> data_files_of(const Model& model);
+// That mapping each of these tensors by itself takes, in whole pages.
+uint64_t mapped_bytes_of(const Model& model);
 
 // Throws thaw::Error unless the model can be saved there as far as the path tells: it names a file, and none that holds
 // the model's own data. save() asks too; a verb that works for long asks first.

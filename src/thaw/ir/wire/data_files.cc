@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "thaw/core/cancel.h"
 #include "thaw/core/error.h"
@@ -220,6 +221,17 @@ std::vector<std::filesystem::path> data_files_of(const Model& model) {
     paths.push_back((folder->path() / location).lexically_normal());
   });
   return paths;
+}
+
+uint64_t mapped_bytes_of(const Model& model) {
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  uint64_t bytes = 0;
+  for_each_model_tensor(model, [&](const Tensor& tensor, bool) {
+    if (tensor.storage() != Tensor::Storage::kExternal) return;
+    const uint64_t own = tensor.num_bytes() + 2 * page;
+    bytes += std::min(own, UINT64_MAX - bytes);
+  });
+  return bytes;
 }
 
 std::filesystem::path data_folder_of(const Model& model) {

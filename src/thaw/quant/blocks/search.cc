@@ -21,10 +21,12 @@ template <bool kWeighted>
 HWY_INLINE Fit refit(const Tile& tile, int lane, V unit, V scale, V zero, V levels) {
   const D d;
   const V inverse = hn::Div(unit, scale);
+  // Above 2^23 a sum has no room for a fraction, so that adding rounds it to an integer.
+  const V lowest = hn::Set(d, 0x1.8p23F), highest = hn::Add(lowest, levels), origin = hn::Add(lowest, zero);
   V cross0 = hn::Zero(d), square0 = hn::Zero(d), cross1 = hn::Zero(d), square1 = hn::Zero(d);
   const auto add = [&](int i, V& cross, V& square) HWY_ATTR {
     const V w = hn::Load(d, tile.weights + i * kLanes + lane);
-    const V step = hn::Sub(codes_of(w, inverse, zero, levels), zero);
+    const V step = hn::Sub(hn::Min(hn::Max(hn::MulAdd(w, inverse, origin), lowest), highest), origin);
     if constexpr (kWeighted) {
       const V weighted = hn::Mul(step, hn::Set(d, tile.importance[i]));
       cross = hn::MulAdd(w, weighted, cross);

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "thaw/core/memory.h"
 #include "thaw/ir/data/floats.h"
+#include "thaw/optimize/optimize.h"
 #include "thaw/quant/samples/samples.h"
 #include "thaw/rewrite/sites.h"
 #include "thaw/run/elements.h"
@@ -18,6 +20,12 @@ constexpr int64_t kAxesAreOperands = 18;             // opset of ReduceMax and R
 constexpr int64_t kChunkOfArray = int64_t{1} << 20;  // elements
 
 }  // namespace
+
+SessionOptions session_options(const ir::Model& measured, int threads) {
+  const auto memory = memory_to_take();
+  const uint64_t weights = optimizing::weigh(*measured.graph).bytes;
+  return {.threads = threads, .copied_weights = !memory || weights <= *memory / 2, .spinning = false};
+}
 
 MeasuredModel::MeasuredModel(const ir::Model& model)
     : model_(ir::clone(model)),
@@ -76,7 +84,7 @@ std::string MeasuredModel::output(ir::Value* value) {
   return value->name();
 }
 
-void MeasuredModel::start() { session_.emplace(*model_, SessionOptions{.spinning = false}); }
+void MeasuredModel::start() { session_.emplace(*model_, session_options(*model_)); }
 
 void for_rows(const Array& array, int64_t width, const std::function<void(std::span<const float>)>& each) {
   const int64_t step = std::max<int64_t>(1, kChunkOfArray / width) * width, count = array.num_elements();

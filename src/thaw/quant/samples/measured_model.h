@@ -21,6 +21,10 @@
 
 namespace thaw::quantizing {
 
+// Of a model that is measured, and what it is cut into and converted to. ONNX Runtime copies weights where twice those of the model fit
+// the memory that may be taken, as limits say or as is left; else they are only mapped. threads: SessionOptions::threads.
+SessionOptions session_options(const ir::Model& measured, int threads = 0);
+
 class MeasuredModel {
  public:
   explicit MeasuredModel(const ir::Model& model);
