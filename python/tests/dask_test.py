@@ -228,7 +228,7 @@ def test_what_is_no_cluster(model, samples, tmp_path):
 def test_journals_are_left_out_where_a_worker_cannot_write_them(client, model, samples, tmp_path, monkeypatch):
     from onnx_thaw import _dask
     sights = _dask._sights
-    monkeypatch.setattr(_dask, "_sights", lambda *given: [dataclasses.replace(each, writes_folder=False) for each in sights(*given)])
+    monkeypatch.setattr(_dask, "_sights", lambda *given: {name: dataclasses.replace(each, writes_folder=False) for name, each in sights(*given).items()})
     alone = thaw.sensitivity(model, data=samples, to="int4").to_json()
     assert thaw.sensitivity(model, tmp_path / "report", data=samples, to="int4", client=client).to_json() == alone
     with pytest.raises(thaw.InvalidArgument, match=r"write to .*report\.shards"):
