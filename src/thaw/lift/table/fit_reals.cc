@@ -90,7 +90,7 @@ class RealSearch {
     for (const Size& n : sizes_) {
       for (const RealForm& form : kForms) {
         const double factor = form.factor(wanted[0], static_cast<double>(n.at[0]));
-        const RealFit fit{form.of(as_real(n), real_number(factor)), factor != 1};
+        RealFit fit{form.of(as_real(n), real_number(factor)), factor != 1};
         if (attempt(fit)) return fit;
       }
       if (auto quotient = over(n, wanted); quotient && attempt(*quotient)) return quotient;
@@ -138,7 +138,7 @@ class RealSearch {
     const auto size = whole_size(whole);
     if (!size) return std::nullopt;
     for (const double more : {1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-12}) {
-      const RealFit fit{as_real(*size) + real_number(more), false};
+      RealFit fit{as_real(*size) + real_number(more), false};
       if (bits_off(fit, wanted) == 0) return fit;
     }
     return std::nullopt;

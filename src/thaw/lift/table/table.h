@@ -24,7 +24,7 @@ struct TableFit {
   bool departs = false;                           // it is not what the traces have, where their exporter was off
   ops::Shape sizes = {};                          // of a list of sizes: each
   bool is_guessed = false;                        // of sizes: one of them is met by chance easily (Rule)
-  ops::Shape counted = {};  // of a table: sizes in its formulas
+  ops::Shape counted = {};                        // of a table: sizes in its formulas
   ops::Shape growing = {};  // of a table: the sizes of its axes that grow, where it was fitted along them
 };
 
