@@ -255,7 +255,7 @@ std::optional<int64_t> only_position(const ir::Node& slice, int rank, int axis) 
   for (size_t k = 0; k < ends->size(); ++k) {
     int64_t at = axes ? (k < axes->size() ? (*axes)[k] : rank) : static_cast<int64_t>(k);
     if (at < 0) at += rank;
-    if (at == axis && (*starts)[k] >= 0 && (*ends)[k] == (*starts)[k] + 1) return (*starts)[k];
+    if (at == axis && (*starts)[k] >= 0 && (*ends)[k] > 0 && (*starts)[k] == (*ends)[k] - 1) return (*starts)[k];
   }
   return std::nullopt;
 }
