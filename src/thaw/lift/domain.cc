@@ -105,7 +105,6 @@ class Roundings {
     return false;
   }
 
-  static int id_of(const Variable& v) { return dim::scope_of(v.symbol)->symbol_id(v.symbol); }
   static bool holds(Dim size, const Variable& v) { return std::ranges::count(dim::symbols_of(size), id_of(v)) > 0; }
 
   static void add_multiple(Domain& domain, Dim size, Dim of) {
@@ -233,7 +232,7 @@ void add_rounded_numbers(Domain& domain, std::span<const NumberOfSizes> numbers_
   const auto add = [&](const std::vector<int>& symbols, int64_t divisor) {
     for (const Variable* v : axes) {
       const int64_t shared = common_divisor(v->at);
-      const bool is_of_it = std::ranges::count(symbols, dim::scope_of(v->symbol)->symbol_id(v->symbol)) > 0;
+      const bool is_of_it = std::ranges::count(symbols, id_of(*v)) > 0;
       if (is_of_it && std::gcd(shared, divisor) > 1) add_congruence(domain, v->symbol, shared, v->at.front());
     }
   };
@@ -247,10 +246,28 @@ void add_rounded_numbers(Domain& domain, std::span<const NumberOfSizes> numbers_
   }
 }
 
+void add_undecided(Domain& domain, Undecided undecided) {
+  const auto is_it = [&](const Undecided& known) {
+    return dim::same(known.chosen, undecided.chosen) && dim::same(known.other, undecided.other);
+  };
+  if (std::ranges::none_of(domain.undecided, is_it)) domain.undecided.push_back(std::move(undecided));
+}
+
+namespace {
+
+// Where one is the longer of both, or the shorter, in all traces: adds that it is.
+void add_extreme(Domain& domain, Dim one, Dim other, std::span<const Variable> variables) {
+  const std::vector<int64_t> at = in_traces(one, variables);
+  if (at.empty() || at == in_traces(other, variables)) return;
+  for (const Dim extreme : {dim::max(one, other), dim::min(one, other)})
+    if (at == in_traces(extreme, variables)) add_undecided(domain, {one, extreme, ""});
+}
+
+}  // namespace
+
 void add_extremes(Domain& domain, std::span<const NumberOfSizes> numbers_of_sizes,
                   std::span<const Variable> variables) {
   const std::vector<const Variable*> axes = axes_of_their_own(variables);
-  const auto id_of = [](const Variable& v) { return dim::scope_of(v.symbol)->symbol_id(v.symbol); };
   for (const NumberOfSizes& number : numbers_of_sizes) {
     for (const Variable* own : axes)
       for (const Variable* other : axes) {
@@ -262,18 +279,9 @@ void add_extremes(Domain& domain, std::span<const NumberOfSizes> numbers_of_size
                  });
         };
         if (std::ranges::any_of(numbers_of_sizes, is_turned)) continue;
-        for (const Dim size : number.sizes) {
-          if (dim::symbols_of(size) != std::vector<int>{id_of(*own)}) continue;
-          const Dim of_other = dim::substitute(size, turned);
-          for (const Dim extreme : {dim::max(size, of_other), dim::min(size, of_other)}) {
-            const std::vector<int64_t> at = in_traces(size, variables);
-            if (at.empty() || at == in_traces(of_other, variables) || at != in_traces(extreme, variables)) continue;
-            const auto is_known = [&](const Undecided& u) {
-              return dim::same(u.chosen, size) && dim::same(u.other, extreme);
-            };
-            if (std::ranges::none_of(domain.undecided, is_known)) domain.undecided.push_back({size, extreme, ""});
-          }
-        }
+        for (const Dim size : number.sizes)
+          if (dim::symbols_of(size) == std::vector<int>{id_of(*own)})
+            add_extreme(domain, size, dim::substitute(size, turned), variables);
       }
   }
 }
@@ -281,7 +289,7 @@ void add_extremes(Domain& domain, std::span<const NumberOfSizes> numbers_of_size
 void widen_to_common_divisors(Domain& domain, const ToldRoundings& told, std::span<const Variable> variables) {
   const Domain rounded = Roundings(variables, told.floors, {}).depended_on(told.floors);
   for (const Variable* v : axes_of_their_own(variables)) {
-    const std::vector<int> own{dim::scope_of(v->symbol)->symbol_id(v->symbol)};
+    const std::vector<int> own{id_of(*v)};
     const auto is_of_it = [&](const Congruence& c) { return dim::symbols_of(c.size) == own; };
     if (std::ranges::any_of(domain.congruences, is_of_it) || std::ranges::any_of(rounded.congruences, is_of_it))
       add_congruence(domain, v->symbol, common_divisor(v->at), v->at.front());

@@ -102,6 +102,9 @@ void add_whole_divisions(Domain& domain, const ToldRoundings& told, std::span<co
 void add_rounded_numbers(Domain& domain, std::span<const NumberOfSizes> numbers_of_sizes,
                          std::span<const Variable> variables);
 
+// Adds it, where it is not there.
+void add_undecided(Domain& domain, Undecided undecided);
+
 // Where a number is computed of one side of an input, and none alike of the other: adds that it is the longer side, or the shorter, where it
 // is so in all traces. No shape tells it from that.
 void add_extremes(Domain& domain, std::span<const NumberOfSizes> numbers_of_sizes, std::span<const Variable> variables);

@@ -165,7 +165,7 @@ bool note_unsolved(Lifting& l, const Difference& difference, size_t before) {
 }
 
 // Axes of tensors that lie side by side and grow, each pair of sizes once.
-Grids grids_of_tensors(const Lifting& l) {
+Grids axes_side_by_side(const Lifting& l) {
   Grids grids;
   const auto grows = [](const std::vector<int64_t>& at) {
     return !at.empty() && std::ranges::min(at) > 0 &&
@@ -191,7 +191,7 @@ Grids grids_of_tensors(const Lifting& l) {
 }
 
 void fit_each(Lifting& l, const SizesAround& sizes) {
-  l.context->grids = grids_of_tensors(l);
+  l.context->grids = axes_side_by_side(l);
   l.context->layouts.clear();
   l.solver->leave_unsolved(l.options.keep_static.empty());
   std::vector<size_t> waves;  // tables of frequencies that another may tell better

@@ -105,12 +105,8 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
   add_limits(domain, index_limits(l.model(), l.variables, l.scope));
   for (const FittedTable& table : l.tables)
     for (const dim::Dim length : table.fit.growing)
-      for (Undecided& part : steady_parts(length, l.variables, l.solver->unseen())) {
-        const auto is_it = [&](const Undecided& known) {
-          return dim::same(known.chosen, part.chosen) && dim::same(known.other, part.other);
-        };
-        if (std::ranges::none_of(domain.undecided, is_it)) domain.undecided.push_back(std::move(part));
-      }
+      for (Undecided& part : steady_parts(length, l.variables, l.solver->unseen()))
+        add_undecided(domain, std::move(part));
   std::ranges::copy(l.steady_middles, std::back_inserter(domain.undecided));
   add_whole_divisions(domain, l.told, l.variables);
   add_shared_divisors(domain, l.sizes_at_no_ops, l.variables);

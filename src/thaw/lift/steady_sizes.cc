@@ -56,8 +56,7 @@ std::vector<SteadySize> find_steady_sizes(const std::vector<ir::Node*>& nodes, c
         // Inputs that no trace varies have no other sizes.
         const std::vector<int> symbols = dim::symbols_of(size);
         const bool is_told = std::ranges::any_of(variables, [&](const Variable& v) {
-          return v.varies() &&
-                 std::ranges::find(symbols, dim::scope_of(v.symbol)->symbol_id(v.symbol)) != symbols.end();
+          return v.varies() && std::ranges::find(symbols, id_of(v)) != symbols.end();
         });
         const std::vector<int64_t> at = is_told ? in_traces(size, variables) : std::vector<int64_t>();
         if (at.empty() || std::ranges::any_of(at, [&](int64_t each) { return each != at.front(); })) continue;

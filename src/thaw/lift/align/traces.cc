@@ -164,6 +164,8 @@ void require_possible(int64_t size, const ir::Value& input, size_t axis, const T
 
 }  // namespace
 
+int id_of(const Variable& variable) { return dim::scope_of(variable.symbol)->symbol_id(variable.symbol); }
+
 dim::Assignment assignment_of(std::span<const Variable> variables, const std::function<int64_t(size_t)>& value_of) {
   dim::Assignment at;
   for (size_t i = 0; i < variables.size(); ++i)

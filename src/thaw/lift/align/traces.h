@@ -49,6 +49,9 @@ struct Variable {
   }
 };
 
+// Of its symbol, in the symbol's scope.
+int id_of(const Variable& variable);
+
 // Variable i at value_of(i).
 dim::Assignment assignment_of(std::span<const Variable> variables, const std::function<int64_t(size_t)>& value_of);
 

@@ -170,8 +170,7 @@ bool is_told_by_other_side(Dim one, Dim other, std::span<const Variable> variabl
                            const std::unordered_set<const dim::Atom*>& rounded) {
   const std::vector<int> symbols = dim::symbols_of(one);
   if (symbols.size() != 1) return false;
-  const auto id_of = [](const Variable& v) { return dim::scope_of(v.symbol)->symbol_id(v.symbol); };
-  const auto own = std::ranges::find(variables, symbols.front(), id_of);
+  const auto own = std::ranges::find(variables, symbols.front(), &id_of);
   if (own == variables.end()) return false;
   for (const Variable& side : variables) {
     if (&side == &*own || side.input != own->input || side.kind != own->kind || !side.varies()) continue;

@@ -64,6 +64,11 @@ Numbers broadcast(const Numbers& a, const Numbers& b, Function function) {
   return out;
 }
 
+// Its entries along all axes that the other varies along.
+Numbers as_large_as(const Numbers& other, const Numbers& a) {
+  return broadcast(a, other, [](double entry, double) { return entry; });
+}
+
 template <typename Function>
 Numbers each(Numbers a, Function function) {
   for (double& entry : a.entries) entry = function(entry);
@@ -170,50 +175,38 @@ class Evaluation {
         }
         return sums;
       }
-      case FormulaOp::kLookup: {
-        const Numbers& index = operand(0);
-        Numbers out{index.dims, {}};
-        std::vector<double> columns{0};
-        if (node.width > 1) {
-          columns = points_.positions.back();
-          out.dims.back() = static_cast<int64_t>(columns.size());
-        }
-        const double count = static_cast<double>(node.numbers.size()) / static_cast<double>(node.width);
-        for (const double at : index.entries) {
-          for (const double column : columns) {
-            const bool inside = at >= 0 && at < count;
-            out.entries.push_back(inside ? node.numbers[static_cast<size_t>(at) * static_cast<size_t>(node.width) +
-                                                        static_cast<size_t>(column)]
-                                         : kNoEntry);
-          }
-        }
-        return out;
-      }
+      case FormulaOp::kLookup:
+        return rows_of(node.numbers, node.width, operand(0));
       case FormulaOp::kMade:
         return read(node);
     }
     return scalar(kNoEntry);
   }
 
-  // The row of each place, then its columns.
+  // A table with several axes, at a place along each.
   Numbers read(const FormulaNode& node) {
-    const std::vector<double>& entries = node.made->entries[points_.trace];
     Numbers rows = scalar(0);
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const auto size = static_cast<double>(node.made->sizes[i].at[points_.trace]);
       rows = broadcast(rows, of(node.operands[i]),
                        [&](double row, double at) { return at >= 0 && at < size ? row * size + at : kNoEntry; });
     }
+    return rows_of(node.made->entries[points_.trace], node.width, rows);
+  }
+
+  // Rows of a table, and the columns of each.
+  Numbers rows_of(const std::vector<double>& table, int64_t width, const Numbers& rows) const {
     Numbers out{rows.dims, {}};
     std::vector<double> columns{0};
-    if (node.width > 1) columns = points_.positions.back();
-    out.dims.back() = static_cast<int64_t>(columns.size());
+    if (width > 1) {
+      columns = points_.positions.back();
+      out.dims.back() = static_cast<int64_t>(columns.size());
+    }
     for (const double row : rows.entries) {
-      const double first = row * static_cast<double>(node.width);
       for (const double column : columns) {
-        const double place = first + column;
-        const bool inside = place >= 0 && place < static_cast<double>(entries.size());  // false of no entry
-        out.entries.push_back(inside ? entries[static_cast<size_t>(place)] : kNoEntry);
+        const double place = row * static_cast<double>(width) + column;
+        const bool inside = place >= 0 && place < static_cast<double>(table.size());  // false of no entry
+        out.entries.push_back(inside ? table[static_cast<size_t>(place)] : kNoEntry);
       }
     }
     return out;
@@ -240,6 +233,9 @@ class Rounding {
 
   static Numbers product(const Numbers& a, const Numbers& b) { return broadcast(a, b, std::multiplies<>()); }
   static Numbers sum(const Numbers& a, const Numbers& b) { return broadcast(a, b, std::plus<>()); }
+  static Numbers larger(const Numbers& a, const Numbers& b) {
+    return broadcast(a, b, [](double x, double y) { return std::max(x, y); });
+  }
   static Numbers magnitude(Numbers a) {
     return each(std::move(a), [](double x) { return std::abs(x); });
   }
@@ -278,13 +274,12 @@ class Rounding {
       }
       case FormulaOp::kMin:
       case FormulaOp::kMax:
-        return broadcast(off(0), off(1), [](double a, double b) { return std::max(a, b); });
+        return larger(off(0), off(1));
       case FormulaOp::kWhere:
-        return broadcast(broadcast(off(1), off(2), [](double a, double b) { return std::max(a, b); }), value(0),
-                         [](double a, double) { return a; });
+        return as_large_as(result, larger(off(1), off(2)));
       case FormulaOp::kCos:
       case FormulaOp::kSin:
-        return and_rounded(broadcast(off(0), result, [](double a, double) { return a; }));
+        return and_rounded(off(0));
       case FormulaOp::kLog:
         return and_rounded(
             broadcast(off(0), value(0), [](double a, double x) { return x == 0 ? 0.0 : a / std::abs(x); }));
@@ -311,7 +306,7 @@ Numbers evaluate(const Formula& formula, const Points& points) { return Evaluati
 std::vector<double> spread(const Numbers& numbers, std::span<const int64_t> dims) {
   Numbers all{{dims.begin(), dims.end()}, {}};
   all.entries.resize(static_cast<size_t>(count_of(all.dims)));
-  return broadcast(numbers, all, [](double a, double) { return a; }).entries;
+  return as_large_as(all, numbers).entries;
 }
 
 Numbers rounding_of(const Formula& formula, const Points& points) { return Rounding(points).of(formula); }

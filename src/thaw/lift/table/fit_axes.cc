@@ -71,8 +71,7 @@ int64_t run_along(const View& view, size_t axis) {
       if (last > 0) shortest = shortest == 0 ? i - last : std::min(shortest, i - last);
       last = i;
     }
-    if (shortest == 0 || shortest % run != 0) return 1;
-    if (run != shortest) return 1;
+    if (shortest == 0 || run != shortest) return 1;
   }
   return std::max<int64_t>(run, 1);
 }

@@ -66,9 +66,8 @@ std::vector<Side> sides_of_tensors(const Solver& solver, std::span<const int64_t
   for (const auto& [at, size] : *solver.tensors()) {
     const std::vector<int> symbols = dim::symbols_of(size);
     if (symbols.size() != 1) continue;
-    const auto of = std::ranges::find_if(solver.variables(), [&](const Variable& v) {
-      return dim::scope_of(v.symbol)->symbol_id(v.symbol) == symbols.front();
-    });
+    const auto of =
+        std::ranges::find_if(solver.variables(), [&](const Variable& v) { return id_of(v) == symbols.front(); });
     bool divides = of != solver.variables().end();
     for (size_t k = 0; k < totals.size() && divides; ++k) divides = at[k] > 0 && totals[k] % at[k] == 0;
     if (divides) sides.push_back({&*of, {size, at}});

@@ -22,15 +22,15 @@ Formula place_of(const Key& key) {
   return choose(inside, place, Formula(-1));
 }
 
-// How many entries a table by its key has in a trace; -1 where that is none.
-int64_t count_of(const Key& key, size_t trace, int64_t width) {
-  int64_t count = std::max<int64_t>(width, 1);
-  for (const Key::Part& part : key.parts) {
-    const int64_t range = part.range.at[trace];
-    if (range < 1 || count > kMostEntries / range) return -1;
+// How many places these axes have in a trace; nullopt where that is no table.
+std::optional<int64_t> num_places(std::span<const Size> axes, size_t trace, int64_t width) {
+  int64_t count = 1;
+  for (const Size& axis : axes) {
+    const int64_t range = axis.at[trace];
+    if (range < 1 || count > kMostEntries / std::max<int64_t>(width, 1) / range) return std::nullopt;
     count *= range;
   }
-  return count / std::max<int64_t>(width, 1);
+  return count;
 }
 
 // The entries of one trace by their places.
@@ -118,9 +118,9 @@ std::optional<View> by_key(const View& view, const Key& key) {
   View out = with_axes(view, std::move(ranges));
   const Formula place = place_of(key);
   for (size_t k = 0; k < view.traces(); ++k) {
-    const int64_t count = count_of(key, k, view.width);
-    if (count < 0) return std::nullopt;
-    ByPlace entries(view, k, count);
+    const auto count = num_places(out.growing, k, view.width);
+    if (!count) return std::nullopt;
+    ByPlace entries(view, k, *count);
     if (!put_all(view, k, place, entries)) return std::nullopt;
     out.entries[k] = std::move(entries).entries();
   }
@@ -132,19 +132,18 @@ std::optional<View> by_counters(const View& list, std::span<const Counter* const
   for (const Counter* counter : counters) ranges.push_back(counter->range());
   View out = with_axes(list, std::move(ranges));
   for (size_t k = 0; k < list.traces(); ++k) {
+    const auto count = num_places(out.growing, k, list.width);
+    if (!count) return std::nullopt;
     std::vector<int64_t> places(static_cast<size_t>(list.length().at[k]));
-    int64_t count = 1;
     for (const Counter* counter : counters) {
       const int64_t range = counter->range().at[k];
-      if (range < 1 || count > kMostEntries / range) return std::nullopt;
-      count *= range;
       const std::vector<int64_t>& at = counter->at(k);
       for (size_t i = 0; i < places.size(); ++i) {
         if (at[i] < 0 || at[i] >= range) return std::nullopt;
         places[i] = places[i] * range + at[i];
       }
     }
-    ByPlace entries(list, k, count);
+    ByPlace entries(list, k, *count);
     if (!std::ranges::all_of(places, [&](int64_t at) { return entries.put(at); }) || !entries.is_whole())
       return std::nullopt;
     out.entries[k] = std::move(entries).entries();

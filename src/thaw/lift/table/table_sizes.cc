@@ -84,8 +84,8 @@ std::vector<Limit> limits_of_step(int64_t step, const Size& count, const Solver&
   if (step < kLeast) return {};
   const std::vector<int> symbols = dim::symbols_of(count.dim);
   for (const Variable& side : solver.variables()) {
-    const bool is_its = symbols.size() == 1 && side.varies() && side.kind == Variable::Kind::kDim &&
-                        dim::scope_of(side.symbol)->symbol_id(side.symbol) == symbols.front();
+    const bool is_its =
+        symbols.size() == 1 && side.varies() && side.kind == Variable::Kind::kDim && id_of(side) == symbols.front();
     if (!is_its) continue;
     for (size_t k = 0; k < count.at.size(); ++k)
       if (count.at[k] <= 0 || side.at[k] / count.at[k] != step) return {};
