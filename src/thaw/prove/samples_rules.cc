@@ -362,10 +362,12 @@ const std::unordered_map<std::string_view, Rule>& rules() {
         {"Unsqueeze", [](const SampleRules& r) { return r.reshaped(); }},
     };
     for (const std::string_view op : kOfEachElementToo) made.emplace(op, [](const SampleRules& r) { return r.each(); });
-    for (const std::string_view op : kOfFirstRows) made.emplace(op, [](const SampleRules& r) { return r.first_rows(); });
+    for (const std::string_view op : kOfFirstRows)
+      made.emplace(op, [](const SampleRules& r) { return r.first_rows(); });
     for (const std::string_view op : kOfAllFirstRows)
       made.emplace(op, [](const SampleRules& r) { return r.all_first_rows(); });
-    for (const std::string_view op : kFromAnAxis) made.emplace(op, [](const SampleRules& r) { return r.from_an_axis(); });
+    for (const std::string_view op : kFromAnAxis)
+      made.emplace(op, [](const SampleRules& r) { return r.from_an_axis(); });
     for (const auto& [op, axis] : kAlongAnAxis)
       made.emplace(op, [axis](const SampleRules& r) { return r.along_an_axis(axis); });
     for (const std::string_view op : {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax",
@@ -386,7 +388,8 @@ const std::unordered_map<std::string_view, Rule>& rules_here() {
         {"SkipLayerNormalization", [](const SampleRules& r) { return r.skip_norm(); }},
         {"SkipSimplifiedLayerNormalization", [](const SampleRules& r) { return r.skip_norm(); }},
     };
-    for (const std::string_view op : kOfEachElementTooHere) made.emplace(op, [](const SampleRules& r) { return r.each(); });
+    for (const std::string_view op : kOfEachElementTooHere)
+      made.emplace(op, [](const SampleRules& r) { return r.each(); });
     for (const std::string_view op : kOfAllFirstRowsHere)
       made.emplace(op, [](const SampleRules& r) { return r.all_first_rows(); });
     return made;
