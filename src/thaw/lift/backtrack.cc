@@ -1,7 +1,9 @@
 #include "thaw/lift/backtrack.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,15 +26,54 @@ bool is_better(const Attempt& attempt, const Attempt& than) {
   return !attempt.broken_at && than.broken_at;
 }
 
+bool takes_steady(const Conditions& conditions, const Retaken& retaken) {
+  return std::ranges::any_of(retaken, [&](const auto& each) { return conditions.unknowns[each.first].is_steady(); });
+}
+
+// What else, as few of them, may be taken for the same integers. nullopt where other integers may be taken otherwise instead, or more than
+// can be looked at: nothing else says which of those that no trace varies are sizes.
+std::optional<std::vector<Retaken>> alternatives(const Conditions& conditions, const Retaken& retaken,
+                                                 std::vector<Retaken> passed_over) {
+  constexpr size_t kMostAlternatives = 8;
+  std::vector<Retaken> found;
+  passed_over.push_back(retaken);
+  while (found.size() < kMostAlternatives) {
+    Agreed other = agree(conditions, {}, passed_over, true);
+    if (other.verdict != Agrees::kYes || other.retaken.size() > retaken.size()) return found;
+    if (!std::ranges::equal(other.retaken, retaken, {}, &Retaken::value_type::first, &Retaken::value_type::first))
+      return std::nullopt;
+    passed_over.push_back(other.retaken);
+    found.push_back(std::move(other.retaken));
+  }
+  return std::nullopt;
+}
+
+// Adds that they are to be as what is taken for them where the model runs.
+void guard_against(const std::vector<Retaken>& others, const Retaken& retaken, const Conditions& conditions,
+                   Choices& choices) {
+  for (const Retaken& other : others)
+    for (size_t i = 0; i < retaken.size(); ++i)
+      for (const IntegerPlace& place : conditions.unknowns[retaken[i].first].steady_at)
+        if (!dim::same(other[i].second, retaken[i].second))
+          choices.by_place[place].others.insert(dim::to_string(other[i].second));
+}
+
 // The next attempt with less to contradict.
 std::optional<Attempt> improve(const Attempt& best, const std::function<Attempt(Choices)>& attempt, size_t& attempts) {
   constexpr size_t kMostAttempts = 12;
   std::vector<Retaken> passed_over;
   while (best.conditions && attempts < kMostAttempts) {
     Agreed agreed = agree(*best.conditions, {}, passed_over);
+    if (agreed.verdict != Agrees::kYes) agreed = agree(*best.conditions, {}, passed_over, true);
     if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) break;
+    Choices choices = with_retaken(best, agreed);
+    if (takes_steady(*best.conditions, agreed.retaken)) {
+      const auto others = alternatives(*best.conditions, agreed.retaken, passed_over);
+      if (!others) break;
+      guard_against(*others, agreed.retaken, *best.conditions, choices);
+    }
     ++attempts;
-    Attempt other = attempt(with_retaken(best, agreed));
+    Attempt other = attempt(std::move(choices));
     if (is_better(other, best)) return other;
     passed_over.push_back(std::move(agreed.retaken));
   }
@@ -45,9 +86,13 @@ Choices with_retaken(const Attempt& attempt, const Agreed& agreed) {
   Choices choices = attempt.choices;
   const std::vector<Unknown>& unknowns = attempt.conditions->unknowns;
   for (const size_t place : agreed.doubted)
-    if (!unknowns[place].follows) choices[unknowns[place].wanted].is_doubted = true;
-  for (const auto& [place, size] : agreed.retaken)
-    if (!unknowns[place].follows) choices[unknowns[place].wanted].taken = dim::to_string(size);
+    if (!unknowns[place].follows && !unknowns[place].is_steady())
+      choices.by_values[unknowns[place].wanted].is_doubted = true;
+  for (const auto& [place, size] : agreed.retaken) {
+    const Unknown& unknown = unknowns[place];
+    for (const IntegerPlace& each : unknown.steady_at) choices.by_place[each].taken = dim::to_string(size);
+    if (!unknown.follows && !unknown.is_steady()) choices.by_values[unknown.wanted].taken = dim::to_string(size);
+  }
   return choices;
 }
 
@@ -74,10 +119,14 @@ void note_choices(Attempt& best) {
     return;
   }
   best.report.inferred.push_back({"shape inference", fmt::format("passes at {} unseen sizes", c.sizes)});
-  for (const auto& [wanted, choice] : best.choices)
+  for (const auto& [wanted, choice] : best.choices.by_values)
     if (!choice.taken.empty())
       best.report.inferred.push_back({fmt::format("{}", fmt::join(wanted, ", ")),
                                       fmt::format("taken for {}, as other nodes need it", choice.taken)});
+  for (const auto& [place, choice] : best.choices.by_place)
+    best.report.inferred.push_back(
+        {fmt::format("element {} of what makes '{}'", place.element, place.node),
+         fmt::format("the same in every trace, taken for {}, as other nodes need it", choice.taken)});
 }
 
 }  // namespace thaw::lifting

@@ -23,8 +23,9 @@ struct Model {
                             {{6, 12}, {{last, dim::floor_div(n, 12) * dim::Dim(6)}}, {}, Rule::kTerm}};
     conditions->needed = {{dim::Relation::kEqual, first + last, n, {0, 1}}};
     Attempt made{.choices = std::move(choices)};
-    const auto chosen = made.choices.find({6, 12});
-    const bool is_sound = is_sound_at_last && chosen != made.choices.end() && chosen->second.taken == "floor(n/2)";
+    const auto chosen = made.choices.by_values.find({6, 12});
+    const bool is_sound =
+        is_sound_at_last && chosen != made.choices.by_values.end() && chosen->second.taken == "floor(n/2)";
     made.contradictions = {
         .sizes = 16, .broken = is_sound ? size_t{0} : 3, .num_sound_nodes = is_sound ? size_t{100} : 50};
     made.contradictions.first = "Split 's': 14 and 13";
@@ -38,9 +39,9 @@ TEST(Backtrack, TakesOtherwiseWhatTheNodesContradict) {
   const Attempt best = backtrack([&](Choices choices) { return model.attempt(std::move(choices)); });
   EXPECT_TRUE(best.is_whole());
   EXPECT_EQ(model.tried.size(), 2U);
-  ASSERT_TRUE(best.choices.contains({6, 12}));
-  EXPECT_EQ(best.choices.at({6, 12}).taken, "floor(n/2)");
-  EXPECT_TRUE(best.choices.at({7, 13}).is_doubted);
+  ASSERT_TRUE(best.choices.by_values.contains({6, 12}));
+  EXPECT_EQ(best.choices.by_values.at({6, 12}).taken, "floor(n/2)");
+  EXPECT_TRUE(best.choices.by_values.at({7, 13}).is_doubted);
   ASSERT_EQ(best.report.inferred.size(), 2U);
   EXPECT_EQ(best.report.inferred[1].where, "6, 12");
 }

@@ -189,12 +189,9 @@ void add_roundings(Domain& domain, std::span<const Dim> sizes, std::span<const D
   }
 }
 
-void add_shared_divisors(Domain& domain, std::span<const Dim> sizes, std::span<const Variable> variables) {
-  for (const Dim size : sizes) {
-    const std::vector<int64_t> at = in_traces(size, variables);
-    const int64_t divisor = common_divisor(at);
-    if (divisor > 1 && !dim::mod(size, divisor).is_constant(0)) add_congruence(domain, size, divisor, at.front());
-  }
+void add_whole_sizes(Domain& domain, std::span<const WholeSize> sizes) {
+  for (const auto& [size, divisor] : sizes)
+    if (divisor > 1 && !dim::mod(size, divisor).is_constant(0)) add_congruence(domain, size, divisor, 0);
 }
 
 void add_limits(Domain& domain, std::span<const Limit> limits) {

@@ -90,8 +90,14 @@ void add_roundings(Domain& domain, std::span<const dim::Dim> sizes, std::span<co
 // Adds how far the tables go that are read row by row.
 void add_limits(Domain& domain, std::span<const Limit> limits);
 
-// Adds that these sizes are multiples of what they are multiples of in all traces.
-void add_shared_divisors(Domain& domain, std::span<const dim::Dim> sizes, std::span<const Variable> variables);
+// A size that is whole pieces, of this length, in every trace.
+struct WholeSize {
+  dim::Dim size;
+  int64_t divisor = 1;
+};
+
+// Adds that these sizes are.
+void add_whole_sizes(Domain& domain, std::span<const WholeSize> sizes);
 
 // Where the graph divides a size (patches, pools) and no trace leaves a remainder, nothing tells what becomes of one: that it is dropped,
 // as the node does, or filled up before by code that runs where there is one. Adds that there is none.

@@ -142,7 +142,11 @@ bool says_the_same(Lifting& l, const Difference& difference, const SizesAround& 
 FittedTable* known_table(Lifting& l, const Difference& difference, const std::vector<std::vector<int64_t>>& padded,
                          const SizesAround& sizes) {
   const auto known = std::ranges::find_if(l.tables, [&](FittedTable& table) {
-    return table.padded == padded && same_tables(table.readers.front()->tensors, difference.tensors) &&
+    const Difference& first = *table.readers.front();
+    const bool is_taken_alike = std::ranges::equal(first.taken, difference.taken, [](const auto& a, const auto& b) {
+      return a.first == b.first && dim::same(a.second, b.second);
+    });
+    return is_taken_alike && table.padded == padded && same_tables(first.tensors, difference.tensors) &&
            says_the_same(l, difference, sizes, table);
   });
   return known == l.tables.end() ? nullptr : &*known;
@@ -366,6 +370,7 @@ void align_traces(Lifting& l) {
   for (Trace& trace : l.traces) rewrite::remove_unused(*trace.model);
   l.alignment = align(l.traces, l.plain_loops);
   note_steady_pads(l.alignment);
+  note_taken(l.alignment, l.choices.by_place, l.scope);
   for (const std::string& clause : l.alignment.unaligned)
     l.report.unexplained.push_back({clause, "only constants and loops over windows are lifted"});
 }
@@ -376,6 +381,8 @@ void fit_tables(Lifting& l) {
   const SizesAround sizes(l);
   l.tensor_sizes = sizes_of_tensors(l.traces, l.variables, l.scope, sizes.in_traces({}), &l.tensor_shapes);
   for (const auto& [at, size] : l.tensor_sizes) l.told.add(size);
+  for (const ir::Node* node : l.alignment.nodes.front())
+    if (ops::role_of(*node, kPadAmounts) == ops::Role::kPads) l.windows_of_pads[node] = sizes.windows_after(*node);
   if (!is_frozen) {
     note_steady(l);
     return;

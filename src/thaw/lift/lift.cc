@@ -109,9 +109,9 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
         add_undecided(domain, std::move(part));
   std::ranges::copy(l.steady_middles, std::back_inserter(domain.undecided));
   add_whole_divisions(domain, l.told, l.variables);
-  add_shared_divisors(domain, l.sizes_at_no_ops, l.variables);
+  add_whole_sizes(domain, l.sizes_at_no_ops);
   add_contradicted(domain, l.model(), l.variables, traced, {});
-  for (const auto& [wanted, choice] : l.choices)
+  for (const auto& [wanted, choice] : l.choices.by_values)
     for (const Agreement& agreement : choice.guarded) {
       const auto chosen = dim::try_parse(agreement.chosen, l.scope), other = dim::try_parse(agreement.other, l.scope);
       const auto size = dim::try_parse(agreement.size, l.scope);
@@ -120,6 +120,11 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
       else if (chosen && other)
         domain.undecided.push_back({*chosen, *other, agreement.telling});
     }
+  for (const auto& [place, choice] : l.choices.by_place)
+    for (const std::string& other : choice.others) {
+      const auto taken = dim::try_parse(choice.taken, l.scope), else_taken = dim::try_parse(other, l.scope);
+      if (taken && else_taken) add_undecided(domain, {*taken, *else_taken, ""});
+    }
   add_rounded_numbers(domain, l.numbers_of_sizes, l.variables);
   add_extremes(domain, l.numbers_of_sizes, l.variables);
   if (!keeps_no_ops(l.model())) widen_to_common_divisors(domain, l.told, l.variables);
@@ -127,9 +132,10 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
 }
 
 // The integers that leave room for chance, and what the nodes need of them at sizes that no trace has, at some more among these.
-std::shared_ptr<const Conditions> conditions_at(const Lifting& l, const ir::Model& model,
+// contradicted: a node that they do not agree on; or null.
+std::shared_ptr<const Conditions> conditions_at(const Lifting& l, ir::Model& model,
                                                 const std::unordered_set<const ir::Node*>& traced,
-                                                std::vector<std::vector<int64_t>> more) {
+                                                std::vector<std::vector<int64_t>> more, const ir::Node* contradicted) {
   constexpr size_t kMostOthers = 8;
   if (l.variables.empty()) return nullptr;
   std::unordered_set<const dim::Expr*> written;
@@ -148,10 +154,20 @@ std::shared_ptr<const Conditions> conditions_at(const Lifting& l, const ir::Mode
     }
     if (!unknown.places.empty()) unknowns.push_back(std::move(unknown));
   }
+  if (contradicted && l.options.keep_static.empty())
+    std::ranges::move(steady_integers(*contradicted, l.alignment, l.tensor_shapes, l.windows_of_pads, l.variables,
+                                      l.options.keep_static),
+                      std::back_inserter(unknowns));
   std::vector<std::vector<int64_t>> unseen = unseen_sizes(l.variables);
   std::ranges::move(more, std::back_inserter(unseen));
   return std::make_shared<const Conditions>(conditions_of(model, input_shapes(l), l.written, std::move(unknowns),
                                                           l.variables, l.scope_of_sizes, traced, unseen));
+}
+
+// The first node that cannot run at these sizes.
+const ir::Node* broken_node(Lifting& l, const std::vector<int64_t>& sizes,
+                            const std::unordered_set<const ir::Node*>& traced) {
+  return find_contradictions(l.model(), l.variables, traced, {sizes}).first_node;
 }
 
 // Narrows the domain until the proof breaks nothing in it, and says what was proven; what breaks all the same is not explained. Sizes at
@@ -248,7 +264,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   drop_stated_domain(model);
   for (const Step step : kWrite) step(lifting);
   if (!lifting.unsolved.empty()) {
-    made.conditions = conditions_at(lifting, model, traced, {});
+    made.conditions = conditions_at(lifting, model, traced, {}, nullptr);
     made.report.unexplained = std::move(lifting.unsolved);
     made.is_unsolved = true;
     return made;
@@ -271,8 +287,10 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
       hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);
       made.open = open_choices(*lifting.solver, made.emitted, lifting.variables, domain);
       if (!made.open.empty() || made.broken_at)
-        made.conditions = made.broken_at ? conditions_at(lifting, model, traced, {*made.broken_at})
-                                         : conditions_at(lifting, model, traced, sizes_of_any_step(lifting.variables));
+        made.conditions = made.broken_at
+                              ? conditions_at(lifting, model, traced, {*made.broken_at},
+                                              broken_node(lifting, *made.broken_at, traced))
+                              : conditions_at(lifting, model, traced, sizes_of_any_step(lifting.variables), nullptr);
       if (!made.open.empty() || !made.choices.empty())
         made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
     }
@@ -282,7 +300,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     std::ranges::move(lifting.report.inferred, std::back_inserter(made.report.inferred));
     std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));
   } else if (options.keep_static.empty()) {
-    made.conditions = conditions_at(lifting, model, traced, {});
+    made.conditions = conditions_at(lifting, model, traced, {}, made.contradictions.first_node);
   }
   return made;
 }

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "thaw/ir/wire/node_metadata.h"
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/steady_pads.h"
+#include "thaw/lift/steady_sizes.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
@@ -20,10 +21,10 @@ class NoOps {
  public:
   explicit NoOps(const Lifting& lifting) : lifting_(lifting) {}
 
-  std::vector<dim::Dim> run() {
+  std::vector<WholeSize> run() {
     for (const FittedTable& table : lifting_.tables)
       for (const Difference* reader : table.readers) {
-        solved_.insert({reader->node, reader->input});
+        if (reader->input == kPadAmounts) solved_[reader->node] = &table.fit.sizes;
         if (reader->input == kEnds && ops::role_of(*reader->node, kEnds) == ops::Role::kBounds)
           look_at_slice(*reader->node, table.fit.sizes);
       }
@@ -40,15 +41,56 @@ class NoOps {
     return known == lifting_.tensor_shapes.end() ? nullptr : &known->second;
   }
 
+  // What a Pad adds: as it was solved, else as all traces have it. Empty where they do not.
+  ops::Shape amounts_of(size_t place) const {
+    const auto solved = solved_.find(lifting_.alignment.nodes.front()[place]);
+    if (solved != solved_.end()) return *solved->second;
+    std::optional<std::vector<int64_t>> all;
+    for (const auto& trace : lifting_.alignment.nodes) {
+      const auto amounts = constant_integers(*trace[place], kPadAmounts);
+      if (!amounts || (all && *all != *amounts)) return {};
+      all = amounts;
+    }
+    return {all->begin(), all->end()};
+  }
+
+  // Amounts that are the same in every trace: none at all, or more behind an axis than before it, as what is missing to whole windows.
   void look_at_pad(size_t place) {
     const ir::Node& pad = *lifting_.alignment.nodes.front()[place];
     const ops::Shape* data = data_of(pad);
-    if (!data || solved_.contains({&pad, kPadAmounts})) return;
-    for (const auto& trace : lifting_.alignment.nodes) {
-      const auto amounts = constant_integers(*trace[place], kPadAmounts);
-      if (!amounts || std::ranges::any_of(*amounts, [](int64_t n) { return n != 0; })) return;
+    const ops::Shape amounts = amounts_of(place);
+    if (!data || amounts.size() != 2 * data->size()) return;
+    const bool does_nothing = std::ranges::all_of(amounts, [](dim::Dim amount) { return amount.is_constant(0); });
+    bool fills = false;
+    for (size_t axis = 0; axis < data->size(); ++axis) fills |= is_filled(amounts, axis);
+    for (size_t axis = 0; axis < data->size(); ++axis) {
+      const dim::Dim size = (*data)[axis], added = amounts[axis] + amounts[axis + data->size()];
+      if (does_nothing)
+        add(size);
+      else if (fills && added.is_constant() && (added.is_constant(0) || is_filled(amounts, axis)))
+        add_filled(pad, size + added, *added.constant());
     }
-    for (const dim::Dim size : *data) add(size);
+  }
+
+  static bool is_filled(const ops::Shape& amounts, size_t axis) {
+    const dim::Dim before = amounts[axis], after = amounts[axis + amounts.size() / 2];
+    return before.is_constant() && after.is_constant() ? *before.constant() < *after.constant()
+                                                       : !dim::same(before, after);
+  }
+
+  // Where what a Pad makes is whole windows in every trace, to which less than one is added: of those that its readers cut, if they cut any.
+  void add_filled(const ir::Node& pad, dim::Dim size, int64_t added) {
+    if (!size.is_symbolic()) return;
+    const int64_t divisor = common_divisor(in_traces(size, lifting_.variables));
+    const auto told = lifting_.windows_of_pads.find(&pad);
+    int64_t windows = 1;
+    if (told != lifting_.windows_of_pads.end() && !told->second.empty()) {
+      for (const int64_t window : told->second)
+        if (window > added && divisor % window == 0) windows = std::lcm(windows, window);
+    } else if (divisor > added) {
+      windows = divisor;
+    }
+    if (windows > 1) add(size, windows);
   }
 
   void look_at_slice(const ir::Node& slice, const ops::Shape& ends) {
@@ -71,13 +113,20 @@ class NoOps {
   }
 
   void add(dim::Dim size) {
-    if (size.is_symbolic() && std::ranges::none_of(sizes_, [&](dim::Dim known) { return dim::same(known, size); }))
-      sizes_.push_back(size);
+    if (size.is_symbolic()) add(size, common_divisor(in_traces(size, lifting_.variables)));
+  }
+
+  void add(dim::Dim size, int64_t divisor) {
+    const auto known = std::ranges::find_if(sizes_, [&](const WholeSize& each) { return dim::same(each.size, size); });
+    if (known == sizes_.end())
+      sizes_.push_back({size, divisor});
+    else
+      known->divisor = std::lcm(known->divisor, divisor);
   }
 
   const Lifting& lifting_;
-  std::set<std::pair<const ir::Node*, int>> solved_;
-  std::vector<dim::Dim> sizes_;
+  std::unordered_map<const ir::Node*, const ops::Shape*> solved_;  // amounts of Pads
+  std::vector<WholeSize> sizes_;
 };
 
 }  // namespace
@@ -89,6 +138,6 @@ bool keeps_no_ops(const ir::Model& trace) {
          });
 }
 
-std::vector<dim::Dim> sizes_at_no_ops(const Lifting& lifting) { return NoOps(lifting).run(); }
+std::vector<WholeSize> sizes_at_no_ops(const Lifting& lifting) { return NoOps(lifting).run(); }
 
 }  // namespace thaw::lifting

@@ -1,4 +1,4 @@
-// Pads and Slices that do nothing in any trace. Internal to lift/.
+// Pads and Slices that do nothing in any trace, and Pads that do the same in all. Internal to lift/.
 //
 // A model has them where it fills an axis up to whole windows, or cuts it down to whole pieces, by amounts that it computes. Where the
 // traces' sizes share a divisor, nothing says what they do at other sizes.
@@ -10,9 +10,10 @@
 
 namespace thaw::lifting {
 
-// The sizes of the axes that they stand at: of a Pad whose amounts are 0 in every trace and are taken for constants, and of a Slice from
-// 0 to a constant that is solved as the end of the axis.
-std::vector<dim::Dim> sizes_at_no_ops(const Lifting& lifting);
+// The sizes of the axes that they stand at: of a Slice from 0 to a constant that is solved as the end of the axis, and of what a Pad makes
+// by amounts that are taken for constants: none, or so many as fill up whole windows in every trace. With the windows' length, where the
+// readers tell it.
+std::vector<WholeSize> sizes_at_no_ops(const Lifting& lifting);
 
 // Whether the file's exporter writes nodes that do nothing, as TorchScript's does. That of torch.export takes them out, and so do others
 // with an optimizer behind them: of what they write nothing is known.

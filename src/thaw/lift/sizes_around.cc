@@ -59,6 +59,7 @@ void SizesAround::tell(const Difference& difference, TableContext& context) cons
   context.holds_sizes = ops::holds_size(ops::role_of(*difference.node, difference.input));
   context.around.fills_before = difference.fills_before;
   context.around.fills_after = difference.fills_after;
+  context.taken = difference.taken;
   const auto place = positions_.find(difference.node);
   if (place == positions_.end()) return;
   for (int i = 0; i < static_cast<int>(difference.node->inputs().size()); ++i) {

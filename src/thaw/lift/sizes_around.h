@@ -38,6 +38,10 @@ class SizesAround {
   // Such Slices that begin at the same place in every trace, and elsewhere where half of what is cut away ends.
   std::vector<Undecided> steady_middles() const;
 
+  // By what readers cut it: the strides of the next convolution, the steps of the next Slice, the axes of the next
+  // Reshape that are the same in all traces. Nodes that move elements are passed over.
+  std::vector<int64_t> windows_after(const ir::Node& node) const;
+
  private:
   using Axes = std::vector<std::vector<int64_t>>;  // by axis, the size in each trace
   enum class Side : uint8_t { kOperand, kResult };
@@ -45,9 +49,6 @@ class SizesAround {
   std::optional<Axes> axes_of(size_t place, Side side, int index) const;
   // Whether the node's result holds as many elements as its data in each trace.
   bool keeps_elements(size_t place) const;
-  // By what readers cut it: the strides of the next convolution, the steps of the next Slice, the axes of the next
-  // Reshape that are the same in all traces. Nodes that move elements are passed over.
-  std::vector<int64_t> windows_after(const ir::Node& node) const;
   static void note_steps(const ir::Node& node, std::set<int64_t>& windows);
   void note_steady_sizes(const ir::Node& node, std::set<int64_t>& windows) const;
   void add(Around& around, size_t place, int input) const;

@@ -17,7 +17,7 @@
 #include "thaw/lift/lift.h"
 #include "thaw/lift/loop/window_body.h"
 #include "thaw/lift/steady_sizes.h"
-#include "thaw/lift/unknowns/conditions.h"
+#include "thaw/lift/unknowns/steady_integers.h"
 
 namespace thaw::lifting {
 
@@ -68,7 +68,8 @@ struct Lifting {
   // Constants that are the same in every trace, and sizes all the same.
   std::vector<std::unique_ptr<Difference>> steady_constants;
   std::vector<SteadySize> steady_sizes;
-  std::vector<dim::Dim> sizes_at_no_ops;
+  WindowsOfPads windows_of_pads;
+  std::vector<WholeSize> sizes_at_no_ops;
   std::vector<FittedTable> tables;
   std::vector<Undecided> steady_middles;
   std::vector<Note> unsolved;                   // integers that are left to what the nodes need of them

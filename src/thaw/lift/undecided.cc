@@ -89,7 +89,7 @@ std::optional<Choices> choices_of_other(const Attempt& best, const OpenChoice& o
       choices = with_retaken(best, agreed);
     }
   }
-  Choice& choice = choices[open.wanted];
+  Choice& choice = choices.by_values[open.wanted];
   choice.index = open.next;
   choice.taken = open.formulas.other;
   return choices;
@@ -172,7 +172,7 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
       if (is_held(other, best, *open)) held.insert(open->wanted);
       if (!is_as_good(other, best)) continue;
     }
-    choices[open->wanted].guarded.insert(formulas);
+    choices.by_values[open->wanted].guarded.insert(formulas);
     guarded.push_back(open);
     if (formulas.modulus > 0) {
       modulus = std::lcm(modulus, formulas.modulus);

@@ -127,6 +127,19 @@ struct Tidy {
   const char* tidy;
 };
 
+TEST_F(DimTest, ExtremesOfTheSameTwoAddUp) {
+  const Dim low = min(n_, h_ + 2), high = max(n_, h_ + 2);
+  EXPECT_TRUE(same(low + high, n_ + h_ + 2));
+  EXPECT_TRUE(same(3 * low + 2 * high, low + 2 * n_ + 2 * h_ + 4));
+  EXPECT_TRUE(same(-low - high, -n_ - h_ - 2));
+  EXPECT_TRUE(same(n_ * low + n_ * high, n_ * (n_ + h_ + 2)));
+  // A roll by 2: what is cut off, and what is left.
+  EXPECT_TRUE(same(min(n_, 2) + max(n_ - 2, 0), n_));
+  EXPECT_FALSE(same(high - low, n_ + h_ + 2));
+  EXPECT_FALSE(same(low + max(n_, h_), n_ + h_));
+  EXPECT_FALSE(same(min(min(n_, h_), 7) + max(max(n_, h_), 7), n_ + h_));
+}
+
 TEST_F(DimTest, TypicalExpressionsAreTidy) {
   const Tidy cases[] = {
       {"(h + 2*1 - 3)//2 + 1", "ceil(h/2)"},

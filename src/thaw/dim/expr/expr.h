@@ -43,7 +43,7 @@ struct Monomial {
   int degree = 1;  // sum of the powers
   int size = 1;
   int depth = 0;
-  bool reducible = false;       // holds an exact floor, or one over 2: see Poly::finish
+  bool reducible = false;       // holds an exact floor, one over 2, or the smaller or larger of two: see Poly::finish
   std::vector<Factor> factors;  // at least one, ascending by atom id
 };
 
@@ -66,6 +66,11 @@ struct Expr {
   mutable int64_t range_lower = 0;
   mutable int64_t range_upper = 0;
 };
+
+// The smaller or the larger of two.
+inline bool is_extreme_of_two(const Atom& atom) {
+  return (atom.kind == AtomKind::kMin || atom.kind == AtomKind::kMax) && atom.operands.size() == 2;
+}
 
 // The atom that the monomial is, where it is one atom to the power 1; else null.
 inline const Atom* single_atom(const Monomial& monomial) {

@@ -34,19 +34,22 @@ class Poly {
   void fail() { ok_ = false; }
 
   // The normal form; unknown where not ok() or past the scope's budget. Here, what terms have to do with one another is
-  // used: 8*floor(x/8) is x where that is known to divide, and floor(x/2) beside floor((x + 1)/2) is x minus that.
+  // used: 8*floor(x/8) is x where that is known to divide, floor(x/2) beside floor((x + 1)/2) is x minus that, and
+  // min(a, b) + max(a, b) is a + b.
   Dim finish();
 
  private:
   // Takes (term.coef - kept) * term.monomial away and adds times * replacement * (the monomial without one such
   // factor).
   void replace(Term term, const Factor& factor, int64_t kept, Dim replacement, int64_t times);
-  // Applies the three reductions below (reduce.cc) until none fits. Each says whether it changed anything.
+  // Applies the reductions below (reduce.cc) until none fits. Each says whether it changed anything.
   void reduce();
   // c*floor(p/m), c at least m, where m is known to divide p.
   bool reduce_exact();
   // floor((x + 1)/2) where floor(x/2) stands too: x - floor(x/2).
   bool reduce_halves();
+  // min(a, b) and max(a, b), as often as both stand: a + b.
+  bool reduce_extremes();
   // c*x - c*floor(x/2): c*floor((x + 1)/2), and the other way round; all of it possibly times a monomial.
   bool reduce_rest_of_half();
   static constexpr size_t kInline = 16;

@@ -20,7 +20,7 @@ bool has_factor(const Term& t, const Atom* atom) {
 void Poly::reduce() {
   if (std::none_of(terms().begin(), terms().end(), [](const Term& t) { return t.monomial->reducible; })) return;
   for (int step = 0; step < kMaxReductions && ok_; ++step) {
-    if (!reduce_exact() && !reduce_halves() && !reduce_rest_of_half()) return;
+    if (!reduce_exact() && !reduce_halves() && !reduce_extremes() && !reduce_rest_of_half()) return;
     tidy();
   }
 }
@@ -91,6 +91,46 @@ bool Poly::reduce_halves() {
       const Term half = t;
       replace(half, f, 0, other->operands[0], half.coef);
       replace({0, half.monomial}, f, 0, tables_->dim_of(other), -half.coef);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Poly::reduce_extremes() {
+  const auto is_other = [](const Atom& a, const Atom& b) {
+    return is_extreme_of_two(b) && a.kind != b.kind &&
+           std::equal(a.operands.begin(), a.operands.end(), b.operands.begin(), same);
+  };
+  // The same factor but for which extreme it is.
+  const auto is_counterpart = [&](const Monomial& m, const Monomial& other, const Atom* atom) {
+    if (m.factors.size() != other.factors.size()) return false;
+    const Factor* left = nullptr;  // of the other, what is not in the first
+    for (const Factor& f : other.factors) {
+      const auto own =
+          std::find_if(m.factors.begin(), m.factors.end(), [&](const Factor& g) { return g.atom == f.atom; });
+      if (own != m.factors.end() && own->power == f.power && own->atom != atom) continue;
+      if (left != nullptr) return false;
+      left = &f;
+    }
+    return left != nullptr && left->power == 1 && is_other(*atom, *left->atom);
+  };
+  for (const Term& t : terms()) {
+    if (!t.monomial->reducible) continue;
+    for (const Factor& f : t.monomial->factors) {
+      if (f.power != 1 || !is_extreme_of_two(*f.atom)) continue;
+      const auto other = std::find_if(terms().begin(), terms().end(), [&](const Term& u) {
+        return (u.coef > 0) == (t.coef > 0) && is_counterpart(*t.monomial, *u.monomial, f.atom);
+      });
+      if (other == terms().end()) continue;
+      // As often as the less frequent of both; in its place stands the sum.
+      const Term more = (t.coef > 0 ? other->coef < t.coef : other->coef > t.coef) ? t : *other,
+                 less = more.monomial == t.monomial ? *other : t;
+      const auto factor = std::find_if(less.monomial->factors.begin(), less.monomial->factors.end(),
+                                       [&](const Factor& g) { return g.atom == f.atom || is_other(*f.atom, *g.atom); });
+      const std::vector<Dim>& operands = f.atom->operands;
+      add_term(-less.coef, more.monomial);
+      replace(less, Factor(*factor), 0, operands[0] + operands[1], less.coef);
       return true;
     }
   }

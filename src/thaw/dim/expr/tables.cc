@@ -101,7 +101,8 @@ const Monomial* Scope::Impl::monomial(std::span<const Factor> factors) {
     made.size += f.atom->size;
     made.depth = std::max(made.depth, f.atom->depth);
     made.data_dependent |= f.atom->data_dependent;
-    made.reducible |= f.atom->kind == AtomKind::kFloor && (f.atom->exact || f.atom->operands[1].is_constant(2));
+    const bool is_floor = f.atom->kind == AtomKind::kFloor;
+    made.reducible |= is_floor ? f.atom->exact || f.atom->operands[1].is_constant(2) : is_extreme_of_two(*f.atom);
     if (made.degree > kMaxDegree || made.size > term_budget) return nullptr;
   }
   made.factors.assign(factors.begin(), factors.end());

@@ -1,10 +1,12 @@
 // Aligning traces: which node of one stands for which of another, and which constants differ.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "thaw/dim/expr/expr.h"
 #include "thaw/lift/align/find_window_loops.h"
 #include "thaw/lift/align/traces.h"
 
@@ -18,6 +20,8 @@ struct Difference {
   const ir::Value* value = nullptr;        // in the first trace: a constant read at several places is one
   // Of a Pad's amounts: whether those before, or after, an axis differ, here or where others cut alike (steady_pads.h).
   bool fills_before = false, fills_after = false;
+  // Elements that are the same in every trace, and that the nodes need to be these sizes (unknowns/steady_integers.h).
+  std::map<size_t, dim::Dim> taken = {};
 };
 
 // "Reshape 'x' reads 'shape'": as reports name it.

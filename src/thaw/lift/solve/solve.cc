@@ -163,8 +163,8 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
     return propose(wanted.front(), points).front().dim;
   }
   const std::vector<int64_t> key(wanted.begin(), wanted.end());
-  const auto choice = choices_ ? choices_->find(key) : Choices::const_iterator();
-  const bool is_chosen = choices_ && choice != choices_->end();
+  const auto choice = choices_ ? choices_->by_values.find(key) : decltype(Choices::by_values)::const_iterator();
+  const bool is_chosen = choices_ && choice != choices_->by_values.end();
   const bool is_open = choices_ && !sure_ && wanted.size() == 2;
   const auto note_open = [&](std::vector<Solution> found, size_t chosen) {
     std::vector<Solved>& known = open_[key];

@@ -81,8 +81,28 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 
-// By the wanted values. What is not named takes the first.
-using Choices = std::map<std::vector<int64_t>, Choice>;
+// Where an integer stands: the node by what its first output is called.
+struct IntegerPlace {
+  std::string node;
+  int input = 0;
+  size_t element = 0;
+  auto operator<=>(const IntegerPlace&) const = default;
+};
+
+// A size that an integer is taken for, by its text, and what else it may be.
+struct SteadyChoice {
+  std::string taken = {};
+  std::set<std::string> others = {};
+  bool operator==(const SteadyChoice&) const = default;
+};
+
+// What is not named takes the first solution, and stays where it is the same in every trace.
+struct Choices {
+  std::map<std::vector<int64_t>, Choice> by_values;  // in the traces
+  std::map<IntegerPlace, SteadyChoice> by_place;     // of those that no trace varies
+  bool empty() const { return by_values.empty() && by_place.empty(); }
+  bool operator==(const Choices&) const = default;
+};
 
 // What stands around an integer, which tells more than other sizes do: a Pad fills the windows of the tensor that it pads.
 struct Around {

@@ -101,7 +101,7 @@ TEST(Solver, PassesOverWhatWasRefused) {
   solver.draw(unseen);
   const auto all = solver.solutions(wanted, 3);
   ASSERT_GE(all.size(), 2U);
-  const Choices choices{{wanted, {.index = 1}}};
+  const Choices choices{.by_values = {{wanted, {.index = 1}}}, .by_place = {}};
   Solver other(sizes.variables, &choices);
   other.draw(unseen);
   EXPECT_TRUE(dim::same(*other.solve(wanted), all[1].dim));

@@ -182,6 +182,8 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
   const Around around = first.dims.size() <= 1 && context.around.meaning != Meaning::kPlace ? context.around : Around();
   for (size_t i = sizes.size(); i < elements.size(); ++i)
     sizes.push_back(context.solver.solve(elements[i], around).value_or(dim::Dim()));
+  for (const auto& [element, size] : context.taken)
+    if (element < sizes.size()) sizes[element] = size;
   keep_whole_pieces(sizes, context.around.axes, context.around.pieces);
   keep_given_back(sizes, context.around.given_back);
   keep_axes(sizes, context.around.axes, context.around.made);

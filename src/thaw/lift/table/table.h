@@ -36,6 +36,7 @@ struct TableContext {
   std::vector<int64_t> sides = {};
   Around around = {};                              // of the node that the table stands at
   bool pads = false;                               // whether it stands where a Pad's amounts do
+  std::map<size_t, dim::Dim> taken = {};           // its elements that are taken for sizes (Difference)
   bool holds_sizes = false;                        // whether it is a list of sizes, each of which is solved for itself
   std::vector<std::vector<InputLine>> lines = {};  // of inputs, where the variables are not all of their values
   Grids grids = {};

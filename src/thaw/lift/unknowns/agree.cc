@@ -18,9 +18,10 @@ constexpr size_t kMostStates = 2'000;  // of the search
 
 class Search {
  public:
-  Search(const Conditions& conditions, const std::vector<Retaken>& passed_over)
+  Search(const Conditions& conditions, const std::vector<Retaken>& passed_over, bool with_steady)
       : conditions_(conditions),
         passed_over_(passed_over),
+        with_steady_(with_steady),
         of_unknown_(conditions.unknowns.size()),
         is_asked_(conditions.needed.size(), std::vector<bool>(conditions.unseen.size(), true)) {
     for (size_t i = 0; i < conditions_.unknowns.size(); ++i) {
@@ -39,7 +40,8 @@ class Search {
     for (const auto& [unknown, size] : given) take(unknown, size);
     std::vector<size_t> broken;
     for (size_t c = 0; c < conditions_.needed.size(); ++c)
-      if (!holds(c)) broken.push_back(c);
+      if (!holds(c) && std::ranges::any_of(conditions_.needed[c].unknowns, [&](size_t i) { return may_take(i); }))
+        broken.push_back(c);
     for (size_t most = given.size(); most <= kMostTaken; ++most) {
       most_ = most;
       is_cut_ = false;
@@ -51,6 +53,8 @@ class Search {
 
  private:
   using Values = std::vector<std::vector<int64_t>>;  // by place and unseen size; empty where there is none
+
+  bool may_take(size_t unknown) const { return with_steady_ || !conditions_.unknowns[unknown].is_steady(); }
 
   Retaken retaken() const {
     Retaken out;
@@ -128,7 +132,9 @@ class Search {
     std::ranges::copy(conditions_.unknowns[unknown].others, std::back_inserter(out));
     const std::vector<int64_t>& wanted = conditions_.unknowns[unknown].wanted;
     std::erase_if(out, [&](Dim size) {
-      return values_at(size, conditions_.traces) != wanted || values_at(size, conditions_.unseen).empty();
+      const std::vector<int64_t> elsewhere = values_at(size, conditions_.unseen);
+      return values_at(size, conditions_.traces) != wanted || elsewhere.empty() ||
+             std::ranges::min(elsewhere) < conditions_.unknowns[unknown].least;
     });
     return out;
   }
@@ -152,7 +158,7 @@ class Search {
     for (const size_t c : broken) {
       std::vector<size_t> own;
       std::ranges::copy_if(conditions_.needed[c].unknowns, std::back_inserter(own),
-                           [&](size_t i) { return !taken_[i]; });
+                           [&](size_t i) { return !taken_[i] && may_take(i); });
       if (c != broken.front() && own.size() >= suspects.size()) continue;
       first = c;
       suspects = std::move(own);
@@ -192,6 +198,7 @@ class Search {
 
   const Conditions& conditions_;
   const std::vector<Retaken>& passed_over_;
+  bool with_steady_;
   std::vector<std::vector<size_t>> of_unknown_;  // conditions, by unknown
   std::vector<std::vector<bool>> is_asked_;      // by condition and unseen size
   std::vector<Values> values_;                   // by unknown, as it is taken
@@ -203,8 +210,9 @@ class Search {
 
 }  // namespace
 
-Agreed agree(const Conditions& conditions, const Retaken& given, const std::vector<Retaken>& passed_over) {
-  return Search(conditions, passed_over).run(given);
+Agreed agree(const Conditions& conditions, const Retaken& given, const std::vector<Retaken>& passed_over,
+             bool with_steady) {
+  return Search(conditions, passed_over, with_steady).run(given);
 }
 
 }  // namespace thaw::lifting

@@ -29,7 +29,9 @@ struct Agreed {
   std::vector<size_t> doubted = {};  // what stands beside these in conditions that they mend
 };
 
-// given: stays as it is. passed_over: answers that do not count.
-Agreed agree(const Conditions& conditions, const Retaken& given = {}, const std::vector<Retaken>& passed_over = {});
+// given: stays as it is. passed_over: answers that do not count. with_steady: whether integers that are the same in every trace may be
+// taken otherwise, too.
+Agreed agree(const Conditions& conditions, const Retaken& given = {}, const std::vector<Retaken>& passed_over = {},
+             bool with_steady = false);
 
 }  // namespace thaw::lifting

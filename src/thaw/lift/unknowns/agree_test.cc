@@ -110,6 +110,20 @@ TEST(Agree, PassesOverAnswers) {
   EXPECT_NE(first.retaken[0].first, second.retaken[0].first);
 }
 
+TEST(Agree, TakesWhatNoTraceVariesOnlyWhereItMay) {
+  // Both halves of n and what is padded are as long: the padding is 1 in every trace.
+  Problem p;
+  const Dim padding = p.add(Dim(1), {Dim(2) - dim::mod(p.n, 12), dim::ceil_div(p.n, 2) * Dim(2) - p.n});
+  p.conditions.unknowns[0].steady_at = {{"padded", 1, 2}};
+  p.conditions.unknowns[0].least = 0;
+  p.need(dim::floor_div(p.n + padding, 2), dim::ceil_div(p.n + padding, 2), {0});
+  EXPECT_TRUE(agree(p.conditions).retaken.empty());
+  const Agreed agreed = agree(p.conditions, {}, {}, true);
+  ASSERT_EQ(agreed.verdict, Agrees::kYes);
+  ASSERT_EQ(agreed.retaken.size(), 1U);
+  EXPECT_EQ(dim::to_string(agreed.retaken[0].second), "(-n) % 2");
+}
+
 // Integers whose right solutions meet conditions between them, taken for any that the traces allow.
 TEST(Agree, FindsSolutionsThatMeetAllConditions) {
   std::mt19937 random(5);

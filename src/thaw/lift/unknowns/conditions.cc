@@ -1,10 +1,12 @@
 #include "thaw/lift/unknowns/conditions.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
 #include "thaw/infer/infer.h"
+#include "thaw/ir/graph/transaction.h"
 
 namespace thaw::lifting {
 namespace {
@@ -20,9 +22,39 @@ Dim symbol_for(size_t place, const std::vector<int64_t>& wanted, dim::Scope& sco
   return symbol;
 }
 
+// By the operand of a node: which of its elements are which symbols.
+using Held = std::unordered_map<const ir::Value*, std::vector<std::pair<size_t, Dim>>>;
+
+// Operands of their own for what holds integers that no trace varies: a constant may stand at other nodes too.
+Held hold(const std::vector<Unknown>& unknowns, ir::Graph& graph) {
+  std::map<std::pair<std::string, int>, std::vector<std::pair<size_t, Dim>>> elements;
+  for (const Unknown& unknown : unknowns)
+    for (const IntegerPlace& place : unknown.steady_at)
+      elements[{place.node, place.input}].emplace_back(place.element, unknown.places.front().symbol);
+  Held held;
+  for (auto& [at, own] : elements) {
+    const ir::Value* result = graph.find(at.first);
+    ir::Node* node = result ? result->producer() : nullptr;
+    if (!node || !node->input(at.second)) continue;
+    ir::Value* operand = graph.add_value(graph.unique_name(fmt::format("{}_operand", at.first)));
+    graph.add_node("Identity", "", {node->input(at.second)}, {operand}, operand->name(), node);
+    node->set_input(at.second, operand);
+    held.emplace(operand, std::move(own));
+  }
+  return held;
+}
+
+void put_in(const std::vector<std::pair<size_t, Dim>>& own, ops::Fact& fact) {
+  if (!fact.elements) return;
+  ops::Elements elements = *fact.elements;
+  for (const auto& [element, symbol] : own)
+    if (element < elements.size()) elements[element] = ops::Element::integer(symbol);
+  fact.elements = std::make_shared<const ops::Elements>(std::move(elements));
+}
+
 }  // namespace
 
-Conditions conditions_of(const ir::Model& lifted, const std::unordered_map<const ir::Value*, ops::Shape>& shapes,
+Conditions conditions_of(ir::Model& lifted, const std::unordered_map<const ir::Value*, ops::Shape>& shapes,
                          const WrittenSizes& written, std::vector<Unknown> unknowns,
                          std::span<const Variable> variables, const std::shared_ptr<dim::Scope>& scope,
                          const std::unordered_set<const ir::Node*>& traced,
@@ -36,7 +68,8 @@ Conditions conditions_of(const ir::Model& lifted, const std::unordered_map<const
   std::unordered_map<const dim::Expr*, Dim> symbols;
   std::unordered_set<const dim::Expr*> solved;
   for (const Unknown& unknown : out.unknowns)
-    for (const Unknown::Place& place : unknown.places) solved.insert(place.taken.expr());
+    for (const Unknown::Place& place : unknown.places)
+      if (!unknown.is_steady()) solved.insert(place.taken.expr());
   for (const auto& [name, size] : written) {
     if (!size.is_symbolic() || scope->symbol_id(size) >= 0 || !solved.insert(size.expr()).second) continue;
     std::vector<int64_t> wanted;
@@ -51,8 +84,10 @@ Conditions conditions_of(const ir::Model& lifted, const std::unordered_map<const
       unknown_of.emplace(scope->symbol_id(place.symbol), i);
       for (size_t k = 0; k < out.traces.size(); ++k)
         out.traces[k][scope->symbol_id(place.symbol)] = out.unknowns[i].wanted[k];
-      symbols.emplace(place.taken.expr(), place.symbol);
+      if (!out.unknowns[i].is_steady()) symbols.emplace(place.taken.expr(), place.symbol);
     }
+  const ir::Transaction edit(lifted);
+  const Held held = hold(out.unknowns, *lifted.graph);
   std::unordered_map<const ir::Value*, Dim> sizes;
   for (const auto& [name, size] : written)
     if (const ir::Value* value = lifted.graph->find(name)) sizes.emplace(value, size);
@@ -62,12 +97,13 @@ Conditions conditions_of(const ir::Model& lifted, const std::unordered_map<const
       options.inputs[input] = ops::Fact::tensor(input->type.elem_type, shape);
   options.after_node = [&](const infer::NodeVisit& visit) {
     const ir::Value* output = visit.node.outputs().empty() ? nullptr : visit.node.output(0);
+    if (const auto own = held.find(output); own != held.end()) return put_in(own->second, visit.outputs[0]);
     const auto known = sizes.find(output);
     if (!output || known == sizes.end()) return;
     const auto symbol = symbols.find(known->second.expr());
-    const Dim held = symbol == symbols.end() ? known->second : symbol->second;
+    const Dim size = symbol == symbols.end() ? known->second : symbol->second;
     ops::Fact& fact = visit.outputs[0];
-    fact.elements = std::make_shared<const ops::Elements>(ops::Elements{ops::Element::integer(held)});
+    fact.elements = std::make_shared<const ops::Elements>(ops::Elements{ops::Element::integer(size)});
   };
   const infer::Result facts = infer::infer(lifted, *scope, options);
   for (const ops::Obligation& obligation : facts.obligations()) {

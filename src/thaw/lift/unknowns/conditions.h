@@ -5,6 +5,8 @@
 // sizes that no trace has: at the traces' own, whatever was solved meets them.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,7 +23,7 @@
 
 namespace thaw::lifting {
 
-// An integer that differs between the traces, wherever it stands.
+// An integer, wherever it stands.
 struct Unknown {
   struct Place {
     dim::Dim symbol;  // stands for the integer there
@@ -33,6 +35,11 @@ struct Unknown {
   Rule rule = Rule::kConstant;        // of the least plain place
   bool is_solved = true;              // else `taken` is a symbol without a value
   bool follows = false;               // from how others were solved: it is no choice of its own
+  // Where it stands, where it is the same in every trace, and may be a size all the same (steady_integers.h); and the least that it can be.
+  std::vector<IntegerPlace> steady_at = {};
+  int64_t least = std::numeric_limits<int64_t>::min();
+
+  bool is_steady() const { return !steady_at.empty(); }
 };
 
 struct Condition {
@@ -52,8 +59,8 @@ struct Conditions {
 // An integer's value in the model as it was written: by the name of the tensor that holds it.
 using WrittenSizes = std::vector<std::pair<std::string, dim::Dim>>;
 
-// lifted: as it was written. shapes: of its inputs, in the scope's symbols. unknowns: without symbols; what else was written follows. traced: the nodes whose needs count.
-Conditions conditions_of(const ir::Model& lifted, const std::unordered_map<const ir::Value*, ops::Shape>& shapes,
+// lifted: as it was written, and as it is afterwards. shapes: of its inputs, in the scope's symbols. unknowns: without symbols; what else was written follows. traced: the nodes whose needs count.
+Conditions conditions_of(ir::Model& lifted, const std::unordered_map<const ir::Value*, ops::Shape>& shapes,
                          const WrittenSizes& written, std::vector<Unknown> unknowns,
                          std::span<const Variable> variables, const std::shared_ptr<dim::Scope>& scope,
                          const std::unordered_set<const ir::Node*>& traced,

@@ -1,0 +1,196 @@
+#include "thaw/lift/unknowns/steady_integers.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/align/constant_operand.h"
+#include "thaw/lift/align/same_node.h"
+#include "thaw/lift/steady_sizes.h"
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::lifting {
+namespace {
+
+constexpr size_t kMostIntegers = 24;  // looked at
+constexpr size_t kMostNodes = 400;    // on the way to them
+constexpr int64_t kMostElements = 16, kLargestWindow = 64, kLargestSize = int64_t{1} << 31;
+
+class Finder {
+ public:
+  Finder(const Alignment& alignment, const TensorShapes& shapes, const WindowsOfPads& windows,
+         std::span<const Variable> variables, const std::set<std::string>& keep_static)
+      : alignment_(alignment), shapes_(shapes), windows_(windows), variables_(variables), keep_static_(keep_static) {
+    for (size_t i = 0; i < alignment.nodes.front().size(); ++i) places_.emplace(alignment.nodes.front()[i], i);
+    for (const Difference& difference : alignment.differences)
+      differing_[{difference.node, difference.input}] = &difference;
+  }
+
+  std::vector<Unknown> run(const ir::Node& contradicted) {
+    std::queue<const ir::Node*> next;
+    std::unordered_set<const ir::Node*> seen{&contradicted};
+    for (next.push(&contradicted); !next.empty() && found_.size() < kMostIntegers; next.pop()) {
+      const ir::Node& node = *next.front();
+      if (places_.contains(&node))
+        for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) add(node, i);
+      for (const ir::Value* input : node.inputs())
+        if (input && input->producer() && seen.size() < kMostNodes && seen.insert(input->producer()).second)
+          next.push(input->producer());
+    }
+    if (found_.size() > kMostIntegers) found_.resize(kMostIntegers);
+    return std::move(found_);
+  }
+
+ private:
+  using Tensors = std::vector<const ir::Tensor*>;  // by trace
+
+  // The integers of an operand in every trace, of one length; empty where it has none.
+  Tensors tensors_of(const ir::Node& node, int input) const {
+    const ops::Role role = ops::role_of(node, input);
+    if (!ops::holds_size(role) || role == ops::Role::kScales) return {};
+    Tensors tensors;
+    const auto differing = differing_.find({&node, input});
+    if (differing != differing_.end()) {
+      tensors = differing->second->tensors;
+    } else {
+      for (const auto& nodes : alignment_.nodes) {
+        const ir::Tensor* tensor = constant_operand(*nodes[places_.at(&node)], input);
+        if (!tensor) return {};
+        tensors.push_back(tensor);
+      }
+    }
+    const ir::Tensor& first = *tensors.front();
+    const auto is_like = [&](const ir::Tensor* each) {
+      return each->dims == first.dims && each->data_type == first.data_type;
+    };
+    const bool is_list =
+        ir::is_integer(first.data_type) && first.dims.size() <= 1 && first.num_elements() <= kMostElements;
+    return is_list && std::ranges::all_of(tensors, is_like) ? tensors : Tensors();
+  }
+
+  const ir::Value* value_of(const ir::Node& node, int input) const {
+    const auto differing = differing_.find({&node, input});
+    return differing != differing_.end() ? differing->second->value : node.input(input);
+  }
+
+  // Of the node's data; nullptr where they are not known.
+  const ops::Shape* sizes_of_data(const ir::Node& node) const {
+    const auto known = shapes_.find(node.input(0));
+    return known == shapes_.end() ? nullptr : &known->second;
+  }
+
+  void add(const ir::Node& node, int input) {
+    const Tensors tensors = tensors_of(node, input);
+    if (tensors.empty() || seen_.contains({&node, input}) || node.outputs().empty() ||
+        keep_static_.contains(value_of(node, input)->name()))
+      return;
+    std::vector<std::vector<int64_t>> lists;
+    for (const ir::Tensor* tensor : tensors) lists.push_back(tensor->to_int64());
+    const bool pads = ops::role_of(node, input) == ops::Role::kPads;
+    const ops::Shape* data = sizes_of_data(node);
+    // What is as large in every trace, as a list of sizes, is cut alike.
+    if (!data || std::ranges::none_of(*data, &dim::Dim::is_symbolic)) return;
+    std::optional<std::vector<const ir::Node*>> alike;
+    for (size_t element = 0; element < lists.front().size(); ++element) {
+      const int64_t at = lists.front()[element];
+      // Below 1 a number means something else, but for amounts: the rest, as long as before, from the end.
+      const int64_t least = pads ? 0 : 1;
+      if (at < least + (pads ? 0 : 1) || at > kLargestSize) continue;
+      if (std::ranges::any_of(lists, [&](const std::vector<int64_t>& list) { return list[element] != at; })) continue;
+      Unknown unknown{.wanted = std::vector<int64_t>(lists.size(), at), .places = {{{}, dim::Dim(at)}}, .least = least};
+      if (pads) {
+        if (lists.front().size() != 2 * data->size()) continue;
+        const dim::Dim axis = (*data)[element % data->size()];
+        if (!axis.is_symbolic()) continue;
+        unknown.others = up_to_windows(axis, at, node);
+      }
+      if (!alike) alike = nodes_alike(node, input, tensors);
+      for (const ir::Node* each : *alike) unknown.steady_at.push_back({each->output(0)->name(), input, element});
+      found_.push_back(std::move(unknown));
+    }
+  }
+
+  // Those that read the same numbers at the same place, and data of the same sizes.
+  std::vector<const ir::Node*> nodes_alike(const ir::Node& node, int input, const Tensors& tensors) {
+    std::vector<const ir::Node*> alike;
+    const ops::Shape* own = sizes_of_data(node);
+    for (const ir::Node* other : alignment_.nodes.front()) {
+      bool is_it = other == &node;
+      if (!is_it && own && other->op_type() == node.op_type() && other->domain() == node.domain() &&
+          other->inputs().size() == node.inputs().size()) {
+        const ops::Shape* sizes = sizes_of_data(*other);
+        const Tensors there = sizes ? tensors_of(*other, input) : Tensors();
+        is_it = sizes && std::ranges::equal(*own, *sizes, dim::same) &&
+                std::ranges::equal(tensors, there, [](const auto* a, const auto* b) { return same_tensor(*a, *b); }) &&
+                !keep_static_.contains(value_of(*other, input)->name());
+      }
+      if (!is_it) continue;
+      alike.push_back(other);
+      seen_.insert({other, input});
+    }
+    return alike;
+  }
+
+  // What fills an axis up to whole windows, of each length that gives the amount in all traces: of those of its readers, else of any.
+  std::vector<dim::Dim> up_to_windows(dim::Dim axis, int64_t amount, const ir::Node& pad) const {
+    std::vector<dim::Dim> all, of_readers;
+    const auto known = windows_.find(&pad);
+    int64_t common = 0;
+    for (const int64_t size : in_traces(axis, variables_)) common = std::gcd(common, size + amount);
+    for (int64_t window = std::max<int64_t>(2, amount + 1); window <= std::min(common, kLargestWindow); ++window)
+      if (common % window == 0) {
+        all.push_back(dim::ceil_div(axis, window) * dim::Dim(window) - axis);
+        if (known != windows_.end() && std::ranges::count(known->second, window) > 0) of_readers.push_back(all.back());
+      }
+    return of_readers.empty() ? all : of_readers;
+  }
+
+  const Alignment& alignment_;
+  const TensorShapes& shapes_;
+  const WindowsOfPads& windows_;
+  std::span<const Variable> variables_;
+  const std::set<std::string>& keep_static_;
+  std::unordered_map<const ir::Node*, size_t> places_;
+  std::map<std::pair<const ir::Node*, int>, const Difference*> differing_;
+  std::set<std::pair<const ir::Node*, int>> seen_;
+  std::vector<Unknown> found_;
+};
+
+}  // namespace
+
+std::vector<Unknown> steady_integers(const ir::Node& contradicted, const Alignment& alignment,
+                                     const TensorShapes& shapes, const WindowsOfPads& windows,
+                                     std::span<const Variable> variables, const std::set<std::string>& keep_static) {
+  return Finder(alignment, shapes, windows, variables, keep_static).run(contradicted);
+}
+
+void note_taken(Alignment& alignment, const std::map<IntegerPlace, SteadyChoice>& choices, dim::Scope& scope) {
+  if (choices.empty()) return;
+  const auto& nodes = alignment.nodes;
+  std::unordered_map<std::string_view, size_t> places;  // by what a node's first output is called
+  for (size_t i = 0; i < nodes.front().size(); ++i)
+    if (!nodes.front()[i]->outputs().empty()) places.emplace(nodes.front()[i]->output(0)->name(), i);
+  for (const auto& [place, choice] : choices) {
+    const auto size = dim::try_parse(choice.taken, scope);
+    const auto at = places.find(place.node);
+    if (!size || at == places.end()) continue;
+    ir::Node* node = nodes.front()[at->second];
+    const auto is_it = [&](const Difference& d) { return d.node == node && d.input == place.input; };
+    auto difference = std::ranges::find_if(alignment.differences, is_it);
+    if (difference == alignment.differences.end()) {
+      Difference steady{.node = node, .input = place.input, .value = node->input(place.input)};
+      for (const auto& trace : nodes) steady.tensors.push_back(constant_operand(*trace[at->second], place.input));
+      difference = alignment.differences.insert(alignment.differences.end(), std::move(steady));
+    }
+    difference->taken[place.element] = *size;
+  }
+  std::unordered_map<const ir::Node*, size_t> order;
+  for (size_t i = 0; i < nodes.front().size(); ++i) order.emplace(nodes.front()[i], i);
+  std::ranges::stable_sort(alignment.differences, {}, [&](const Difference& d) { return order.at(d.node); });
+}
+
+}  // namespace thaw::lifting
