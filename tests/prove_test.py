@@ -436,6 +436,39 @@ SCORES = np.exp(SQUARE @ SQUARE)
 C += [("weights", (SCORES / SCORES.sum(1, keepdims=True)).astype(np.float32)), ("summed", (1 / (1 + np.exp(-SQUARE[[0, 1, 3]]))).sum(0, keepdims=True).astype(np.float32))]
 
 
+RAMP = [node("Add", "x three_f", "a"), node("Clip", "a nought0 six0", "c")]
+FALLING = [node("Mul", "x less", "a"), node("Max", "a low3", "b"), node("Min", "b three_f", "y")]
+EQUAL |= {
+    "a hard sigmoid": ([node("HardSigmoid", "x", "y", alpha=1 / 6)], [*RAMP, node("Div", "c six0", "y")]),
+    "a hard sigmoid by a number": ([node("HardSigmoid", "x", "y", alpha=1 / 6)], [*RAMP, node("Mul", "c sixth", "y")]),
+    "a hard sigmoid that falls": ([node("HardSigmoid", "x", "y", alpha=-0.5, beta=0.25)],
+                                  [node("Sub", "half x", "a"), node("Min", "a two", "b"), node("Relu", "b", "c"), node("Mul", "half c", "y")]),
+    "a hard swish": ([node("HardSwish", "x", "y")], [*RAMP, node("Mul", "x c", "m"), node("Div", "m six0", "y")]),
+    "a hard swish of its gate": ([node("HardSwish", "x", "y")], [node("HardSigmoid", "x", "s", alpha=1 / 6), node("Mul", "s x", "y")]),
+    "a hard swish of a biased sum": ([node("Add", "x bias", "b"), node("HardSwish", "b", "y")],
+                                     [node("Add", "x bias", "b"), node("Add", "b three_f", "a"), *RAMP[1:], node("Mul", "b c", "m"), node("Div", "m six0", "y")]),
+    "limits of what falls": (FALLING, [node("Max", "x low1", "a"), node("Min", "a three_3", "b"), node("Mul", "b less", "y")]),
+    "limits in either order": ([node("Min", "x three_f", "a"), node("Max", "a half", "y")], [node("Max", "half x", "a"), node("Min", "a three_f", "y")]),
+    "a limit beside a scaled one": ([node("Mul", "x three_f", "a"), node("Relu", "a", "b"), node("Max", "b rows", "y")],
+                                    [node("Relu", "x", "a"), node("Mul", "a three_f", "b"), node("Max", "rows b", "y")]),
+}
+APART |= {
+    "a hard sigmoid of another slope": ([node("HardSigmoid", "x", "y", alpha=0.2)], [*RAMP, node("Div", "c six0", "y")]),
+    "a hard sigmoid of another offset": ([node("HardSigmoid", "x", "y", alpha=1 / 6, beta=0.4)], [*RAMP, node("Div", "c six0", "y")]),
+    "a hard sigmoid of another limit": ([node("HardSigmoid", "x", "y", alpha=1 / 6)], [RAMP[0], node("Clip", "a nought0 three0", "c"), node("Div", "c six0", "y")]),
+    "a hard sigmoid of another number": ([node("HardSigmoid", "x", "y", alpha=1 / 6)], [*RAMP, node("Mul", "c third", "y")]),
+    "a hard swish of another slope": ([node("HardSwish", "x", "y")], [*RAMP, node("Mul", "x c", "m"), node("Mul", "m third", "y")]),
+    "a hard swish of another sum": ([node("Add", "x bias", "b"), node("HardSwish", "b", "y")], [*RAMP, node("Mul", "x c", "m"), node("Div", "m six0", "y")]),
+    "limits of what rises": (FALLING, [node("Max", "x less", "a"), node("Min", "a one", "b"), node("Mul", "b less", "y")]),
+    "limits that cross in either order": ([node("Min", "x quarter", "a"), node("Max", "a half", "y")], [node("Max", "half x", "a"), node("Min", "a quarter", "y")]),
+    "a negative number out of a limit": ([node("Mul", "x less", "a"), node("Relu", "a", "y")], [node("Relu", "x", "a"), node("Mul", "a less", "y")]),
+    "a number out of one of two": ([node("Mul", "x three_f", "a"), node("Max", "a rows", "y")], [node("Max", "x rows", "a"), node("Mul", "a three_f", "y")]),
+    "numbers of two signs out of a limit": ([node("Mul", "x signs", "a"), node("Relu", "a", "y")], [node("Relu", "x", "a"), node("Mul", "a signs", "y")]),
+}
+C += [("six0", np.float32(6)), ("nought0", np.float32(0)), ("three0", np.float32(3)), ("sixth", f(1 / 6)), ("less", f(-3)), ("low1", f(-1)), ("low3", f(-9)),
+      ("three_3", f(3)), ("signs", f(1, -2, 0.5, 3).reshape(4, 1))]
+
+
 @pytest.mark.parametrize("name", EQUAL)
 def test_spellings_are_proven_equal(thaw, save, name):
     a, b = pair(*EQUAL[name], constants=C)
@@ -581,6 +614,17 @@ def test_a_scale_that_went_into_a_weight(thaw, save):
     for factor, wanted in ((scale, "proven"), (scale * np.float32(1.0001), "open")):
         folded = model([node("Conv", "x w b", "y")], image, Y, [("w", kernel * factor), ("b", bias * scale)])
         assert verdicts(proofs(thaw, save(folded, "folded"), save(apart, "apart"))) == {"y": wanted}
+    # Below 2^-126, where a product is rounded as far as that number.
+    small = kernel.copy()
+    small.flat[[5, 17, 40]] = np.float32(3e-41), np.float32(-2e-38), np.float32(1e-45)
+    of_all, of_each = np.float32(0.37), np.array([2, 0.37, -3, 0.1], np.float32)[:, None, None]
+    for by in (of_all, of_each):
+        apart = save(model([node("Conv", "x w", "c"), node("Mul", "c s", "y")], image, Y, [("w", small), ("s", by)]), "apart")
+        rounded = small * (by if by.ndim == 0 else by[..., None])
+        other = rounded.copy()
+        other.flat[5] *= np.float32(1.01)
+        for weight, wanted in ((rounded, "proven"), (other, "open")):
+            assert verdicts(proofs(thaw, save(model([node("Conv", "x w", "y")], image, Y, [("w", weight)]), "folded"), apart)) == {"y": wanted}
     scores = [node("MatMul", "x w", "q"), node("Add", "q b", "p"), node("Transpose", "x", "k", perm=[0, 2, 1])]
     apart = model([*scores, node("MatMul", "p k", "m"), node("Mul", "m s", "y")], X, Y, [("w", square), ("b", bias[:1]), ("s", scale)])
     folded = model([*scores, node("MatMul", "p k", "y")], X, Y, [("w", square * scale), ("b", bias[:1] * scale)])

@@ -242,44 +242,6 @@ TermId Algebra::power(TermId x, double exponent) {
   return made ? *made : arithmetic.power(x, exponent);
 }
 
-TermId Algebra::extremum(std::string_view op, std::span<const TermId> operands) {
-  const ir::DataType type = terms[operands[0]].dtype;
-  std::optional<double> number;
-  std::vector<TermId> flat;
-  const auto take = [&](TermId id) {
-    if (const auto value = arithmetic.number_of(id)) {
-      number = !number ? *value : op == "Max" ? std::max(*number, *value) : std::min(*number, *value);
-    } else {
-      flat.push_back(id);
-    }
-  };
-  for (const TermId id : operands) {
-    if (terms[id].is(op) && terms[id].arguments.size() <= 8) {
-      for (const TermId inner : terms[id].arguments) take(inner);
-    } else {
-      take(id);
-    }
-  }
-  std::ranges::sort(flat);
-  flat.erase(std::ranges::unique(flat).begin(), flat.end());
-  if (auto numbers = flat.size() == 1 && number ? constants.numbers(flat[0]) : std::nullopt) {
-    // What is limited lies no farther apart than before.
-    if (numbers->magnitude.empty())
-      for (const double value : numbers->values) numbers->magnitude.push_back(std::fabs(value));
-    for (double& value : numbers->values) value = op == "Max" ? std::max(value, *number) : std::min(value, *number);
-    return constants.computed(type, std::move(*numbers));
-  }
-  if (const auto limited =
-          op == "Max" && flat.size() == 1 && number && is_real(type) ? limited_length(flat[0], *number) : std::nullopt)
-    return *limited;
-  if (number) flat.push_back(arithmetic.number(*number, type));
-  if (flat.size() == 1) return flat[0];
-  std::optional<Shape> shape = Shape{};
-  for (const TermId id : flat)
-    shape = shape && terms[id].shape ? broadcast_shapes(*shape, *terms[id].shape) : std::nullopt;
-  return terms.apply(std::string(op), flat, type, shape);
-}
-
 TermId Algebra::without_nan(TermId x) {
   const Scaled parts = arithmetic.split(x);
   if (parts.term != x && parts.factor != 0) return times(parts.factor, without_nan(parts.term));

@@ -333,6 +333,11 @@ Scaled Arithmetic::weight(TermId x) {
   // Where more was added up than is left, its rounding is no number's.
   if (factor == 0 || factor == 1 || magnitude_at(*numbers, static_cast<size_t>(at)) > 4 * std::fabs(factor))
     return {1, x};
+  // What was written down below all numbers of full digits is as far off as one of them.
+  const double least = terms_[x].tensor ? least_normal_of(terms_[x].dtype) : 0;
+  const auto is_below = [&](double value) { return value != 0 && std::fabs(value) < least; };
+  if (numbers->magnitude.empty() && std::ranges::any_of(numbers->values, is_below))
+    for (const double value : numbers->values) numbers->magnitude.push_back(is_below(value) ? least : std::fabs(value));
   for (double& value : numbers->values) value /= factor;
   for (double& value : numbers->magnitude) value /= std::fabs(factor);
   if (!std::ranges::all_of(numbers->values, [](double value) { return std::isfinite(value); })) return {1, x};

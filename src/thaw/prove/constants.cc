@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 
 #define XXH_INLINE_ALL
@@ -69,6 +70,17 @@ std::optional<double> uniform_number(const Tensor& tensor) {
 bool is_real(DataType type) {
   return type == DataType::kFloat || type == DataType::kDouble || type == DataType::kFloat16 ||
          type == DataType::kBfloat16;
+}
+
+double least_normal_of(DataType type) {
+  switch (type) {
+    case DataType::kDouble:
+      return std::numeric_limits<double>::min();
+    case DataType::kFloat16:
+      return 0x1p-14;
+    default:
+      return std::numeric_limits<float>::min();  // and of bfloat16
+  }
 }
 
 double rounding_of(DataType type) {
@@ -270,13 +282,14 @@ std::optional<TermId> Constants::nearest(const std::string& bucket, DataType typ
   if (found == held_.end()) return std::nullopt;
   size_t tried = 0;
   double farthest = 0;
-  const auto agree = [&](const Numbers& other) {
+  const auto agree = [&](const Numbers& other, bool is_written) {
     // One rounding more each: they were written down in the type.
     const double rounding = rounding_of(type), reach = rounding * (other.roundings + wanted.roundings + 2);
+    const double least = is_read || is_written ? least_normal_of(type) : 0;
     for (size_t i = 0; i < other.values.size(); ++i) {
       const double a = wanted.values[i], b = other.values[i];
       if (a == b) continue;
-      double size = std::max(std::fabs(a), std::fabs(b));
+      double size = std::max({std::fabs(a), std::fabs(b), least});
       if (!wanted.magnitude.empty()) size = std::max(size, wanted.magnitude[i]);
       if (!other.magnitude.empty()) size = std::max(size, other.magnitude[i]);
       if (!(std::fabs(a - b) <= reach * size)) return false;
@@ -293,10 +306,10 @@ std::optional<TermId> Constants::nearest(const std::string& bucket, DataType typ
       const auto bytes = term.tensor->bytes();
       const size_t few = std::min<size_t>(4, bytes.size() / width);
       const auto first = Tensor::view({}, type, {static_cast<int64_t>(few)}, bytes.first(few * width), nullptr);
-      if (!agree({{}, doubles_of(first), {}, 0})) return false;
+      if (!agree({{}, doubles_of(first), {}, 0}, true)) return false;
     }
     const auto other = numbers(id);
-    if (!other || other->values.size() != wanted.values.size() || !agree(*other)) return false;
+    if (!other || other->values.size() != wanted.values.size() || !agree(*other, term.tensor != nullptr)) return false;
     if (farthest > 0) {
       rounded_.push_back({type, wanted.dims, farthest, (other->roundings + wanted.roundings + 2) / 2.0});
       taken_.insert(id);

@@ -121,6 +121,8 @@ class Constants {
 
 // Half the distance of 1 to the next number of the type.
 double rounding_of(ir::DataType type);
+// The smallest number above 0 that has all digits of the type. What is less is rounded as far as it.
+double least_normal_of(ir::DataType type);
 bool is_real(ir::DataType type);  // floating-point of 16 bits and more
 
 }  // namespace thaw::proving

@@ -49,6 +49,10 @@ class Definitions {
   Results hard_sigmoid(double alpha, double beta) {
     return each([&](TermId x) { return between(linear(x, alpha, beta), 0, 1); });
   }
+  // x times the same of x / 6 + 1/2.
+  Results hard_swish() {
+    return each([&](TermId x) { return algebra_.arithmetic.multiply(x, between(linear(x, 1.0F / 6, 0.5), 0, 1)); });
+  }
 
   // A convolution, what is added to it, and what is done to the sum.
   Results fused_conv() {
@@ -286,6 +290,7 @@ const std::unordered_map<std::string_view, Definition>& onnx_definitions() {
       {"HardSigmoid",
        [](Definitions& d, const NodeToRead& n) { return d.hard_sigmoid(n.real("alpha", 0.2F), n.real("beta", 0.5F)); }},
       {"LayerNormalization", [](Definitions& d, const NodeToRead& n) { return d.layer_norm(n.results[0].dtype); }},
+      {"HardSwish", [](Definitions& d, const NodeToRead&) { return d.hard_swish(); }},
       {"RMSNormalization", [](Definitions& d, const NodeToRead&) { return d.rms_norm(); }},
       {"SimplifiedLayerNormalization", [](Definitions& d, const NodeToRead&) { return d.rms_norm(); }},
       {"BatchNormalization", [](Definitions& d, const NodeToRead&) { return d.norm_of_batch(); }},

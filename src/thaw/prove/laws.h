@@ -48,7 +48,7 @@ struct Algebra {
   // A number times each element, each element to a power.
   TermId times(double factor, TermId x);
   TermId power(TermId x, double exponent);
-  // The largest of all ("Max"), or the smallest ("Min").
+  // The largest of all ("Max"), or the smallest ("Min"), in extrema.cc.
   TermId extremum(std::string_view op, std::span<const TermId> operands);
   // Whether all are ("And"), or one of them ("Or").
   TermId logical(std::string_view op, std::span<const TermId> operands);
@@ -101,6 +101,9 @@ struct Algebra {
   std::optional<TermId> reduce_inside(std::string_view op, TermId x, std::span<const int64_t> axes);
   std::optional<TermId> without_largest(TermId x, int64_t axis);
   Scaled without_factor(TermId x);
+  std::vector<TermId> scaled_operands(std::string_view op, Scaled of);
+  std::optional<TermId> scaled_extremum(std::string_view op, TermId x, double limit);
+  std::optional<TermId> ordered_limits(TermId x, double low);
   bool is_softmax(TermId x) const;
   Scaled without_scale(TermId x, size_t& left);
 

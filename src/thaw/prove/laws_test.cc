@@ -498,6 +498,45 @@ TEST(Laws, FusedActivations) {
   expect_laws_hold(g, {{{"n", 1}}, {{"n", 3}}});
 }
 
+// Ramps: numbers in front, of either sign, behind limits of either sign, each beside a second operand too.
+TEST(Laws, NumbersOutOfExtrema) {
+  Graph g("float[n,4,m] x, float[n,4,m] z, float[m] row, float[n,4,m] p", 14);
+  std::vector<std::string> numbers;
+  for (const double number : {2.0, -0.5, 1.0 / 6, -3.0, 1e30, 0.0}) numbers.push_back(g.floats("1", {number}));
+  const std::string tensor = g.floats("4,1", {1, -2, 0.5, 3}), low = g.floats("1", {-0.75}), none = g.floats("1", {0}),
+                    high = g.floats("1", {1.5});
+  std::vector<std::string> scaled;
+  for (const std::string& number : numbers) {
+    const std::string one = g.add(fmt::format("Mul(x, {})", number));
+    scaled.push_back(one);
+    scaled.push_back(g.add(fmt::format("Add({}, {})", one, low)));
+    scaled.push_back(g.add(fmt::format("Add({}, {})", one, tensor)));
+    scaled.push_back(g.add(fmt::format("Sub(row, {})", one)));
+  }
+  for (const std::string& one : scaled) {
+    std::vector<std::string> limited;
+    for (const std::string op : {"Max", "Min"}) {
+      for (const std::string& limit : {low, none, high})
+        limited.push_back(g.add(fmt::format("{}({}, {})", op, one, limit)));
+      for (const std::string& other : {std::string("z"), tensor, scaled[2]})
+        g.add(fmt::format("{}({}, {})", op, one, other));
+    }
+    for (const std::string& inner : limited) {
+      const std::string again = g.add(fmt::format("Mul({}, {})", inner, numbers[1]));
+      for (const std::string op : {"Max", "Min"}) {
+        g.add(fmt::format("{}({}, {})", op, inner, low));
+        g.add(fmt::format("{}({}, {})", op, again, high));
+        g.add(fmt::format("{}({}, z, {})", op, again, low));
+        g.add(fmt::format("{}({}, {})", op, again, inner));
+      }
+      g.add(fmt::format("Div({}, p)", again));
+    }
+  }
+  g.add("HardSwish(x)");
+  g.add("HardSigmoid <alpha = -0.4, beta = 0.3> (x)");
+  expect_laws_hold(g, {{{"n", 1}, {"m", 1}}, {{"n", 3}, {"m", 2}}});
+}
+
 TEST(Laws, Attention) {
   Graph g(
       "float[n,3,8] query, float[n,m,8] key, float[n,m,4] value, float[n,2,m,4] fourkey, float[n,2,m,4] fourvalue, "

@@ -38,18 +38,16 @@ bool is_sum_of_sizes(const Algebra& algebra, TermId x) {
 // The larger of a length and a small number above 0, or of their squares. One that differs from that which another length had in its place
 // is the same but for vectors shorter than both.
 std::optional<TermId> Algebra::limited_length(TermId length, double limit) {
-  const Scaled parts = arithmetic.split(length);
-  const Term& of = terms[parts.term];
+  const Term& of = terms[length];
   const bool is_root = of.kind == Term::Kind::kProduct && of.arguments.size() == 1 && of.numbers[0] == 0.5;
-  const TermId sum = is_root ? of.arguments[0] : parts.term;
-  if (!(limit > 0) || !(parts.factor > 0) || !is_sum_of_sizes(*this, sum)) return std::nullopt;
+  const TermId sum = is_root ? of.arguments[0] : length;
+  if (!(limit > 0) || !is_sum_of_sizes(*this, sum)) return std::nullopt;
   // A sum of absolute values is a length itself, one of squares that of a length.
   const bool is_length = is_root || added_up(terms, sum).is("node Abs");
   const double most = is_length ? kMostLimit : kMostLimit * kMostLimit;
   if (limit > most * (1 + 1e-6)) return std::nullopt;
-  const double own = limit / parts.factor;
-  const TermId limited = limited_sum(sum, is_root ? own * own : own);
-  return arithmetic.times(parts.factor, is_root ? arithmetic.power(limited, 0.5) : limited);
+  const TermId limited = limited_sum(sum, is_root ? limit * limit : limit);
+  return is_root ? arithmetic.power(limited, 0.5) : limited;
 }
 
 TermId Algebra::limited_sum(TermId sum, std::optional<double> limit) {
