@@ -614,6 +614,13 @@ def test_a_scale_that_went_into_a_weight(thaw, save):
     for factor, wanted in ((scale, "proven"), (scale * np.float32(1.0001), "open")):
         folded = model([node("Conv", "x w b", "y")], image, Y, [("w", kernel * factor), ("b", bias * scale)])
         assert verdicts(proofs(thaw, save(folded, "folded"), save(apart, "apart"))) == {"y": wanted}
+    # Behind it a ramp, as a Clip and as an operator.
+    ramp = [node("Add", "t three", "a"), node("Clip", "a nought six", "r"), node("Mul", "t r", "p"), node("Div", "p six", "h"), node("Conv", "h w2", "y")]
+    others = [("w2", rng.standard_normal((5, 4, 1, 1)).astype(np.float32)), ("three", np.float32(3)), ("nought", np.float32(0)), ("six", np.float32(6))]
+    apart = save(model([node("Conv", "x w b", "c"), node("Mul", "c s", "t"), *ramp], image, Y, [("w", kernel), ("b", bias), ("s", scale), *others]), "apart")
+    for factor, wanted in ((scale, "proven"), (-scale, "differs")):
+        folded = model([node("Conv", "x w b", "t"), node("HardSwish", "t", "h"), ramp[-1]], image, Y, [("w", kernel * factor), ("b", bias * factor), *others[:1]])
+        assert verdicts(proofs(thaw, save(folded, "folded"), apart)) == {"y": wanted}
     # Below 2^-126, where a product is rounded as far as that number.
     small = kernel.copy()
     small.flat[[5, 17, 40]] = np.float32(3e-41), np.float32(-2e-38), np.float32(1e-45)

@@ -48,8 +48,8 @@ struct Algebra {
   // A number times each element, each element to a power.
   TermId times(double factor, TermId x);
   TermId power(TermId x, double exponent);
-  // The largest of all ("Max"), or the smallest ("Min"), in extrema.cc.
-  TermId extremum(std::string_view op, std::span<const TermId> operands);
+  // The largest of all ("Max"), or the smallest ("Min"), in extrema.cc. `goes_out`: whether a number may stand in front of it.
+  TermId extremum(std::string_view op, std::span<const TermId> operands, bool goes_out = true);
   // Whether all are ("And"), or one of them ("Or").
   TermId logical(std::string_view op, std::span<const TermId> operands);
   TermId negation(TermId truth);
@@ -103,7 +103,8 @@ struct Algebra {
   Scaled without_factor(TermId x);
   std::vector<TermId> scaled_operands(std::string_view op, Scaled of);
   std::optional<TermId> scaled_extremum(std::string_view op, TermId x, double limit);
-  std::optional<TermId> ordered_limits(TermId x, double low);
+  TermId scaled_inside(double factor, TermId x, int depth, bool goes_out);
+  std::optional<TermId> ordered_limits(TermId x, double low, bool goes_out);
   bool is_softmax(TermId x) const;
   Scaled without_scale(TermId x, size_t& left);
 
