@@ -10,6 +10,7 @@ import pytest
 from onnx import helper, numpy_helper
 
 from conftest import validate
+from proof_evidence_test import changed, difference
 from prove_test import (
     FLOAT,
     INT64,
@@ -123,3 +124,101 @@ def test_another_constant_is_not_one_that_was_quantized(thaw, save, tmp_path):
     scales.CopyFrom(numpy_helper.from_array(-numpy_helper.to_array(scales), scales.name))
     outputs = thaw.json("verify", save(changed, "negated"), "--against", path, "--prove", "--points", 1, code=1)["outputs"]
     assert [one["verdict"] for one in outputs] == ["differs"], outputs
+
+
+# Evidence -------------------------------------------------------------------------------------------------------------------
+
+LOOSE = ("--points", 1, "--rtol", 1, "--atol", 1)
+
+
+def two_outputs():
+    """One is made of a constant that is quantized, the other of none."""
+    made = network()
+    made.graph.node.append(node("Sigmoid", "n", "z"))
+    made.graph.output.append(helper.make_tensor_value_info("z", FLOAT, None))
+    return made
+
+
+def written(thaw, save, tmp_path, made, *how):
+    """The model, what `convert` makes of it, and the evidence."""
+    path, out, proof = save(made), tmp_path / "quantized.onnx", tmp_path / "proof.json"
+    thaw("convert", path, "-o", out, *how, code=0)
+    report = thaw.json("verify", out, "--against", path, "--prove", "--evidence", proof, *LOOSE, code=0)
+    return path, out, proof, report
+
+
+@pytest.mark.parametrize("target", ["ort", "portable"])
+@pytest.mark.parametrize("to", ["int4", "int8-blocks"])
+def test_evidence_names_the_constants_and_holds(thaw, save, tmp_path, to, target):
+    path, out, proof, report = written(thaw, save, tmp_path, network(), "--to", to, "--target", target)
+    evidence = json.loads(proof.read_text())
+    validate(evidence, "proof")
+    assert evidence["outputs"] == evidence["steps"] == [] and [one["name"] for one in evidence["quantized"]["outputs"]] == ["y"]
+    assert {one["reference"] for one in evidence["quantized"]["constants"]} <= {"rows", "in", "back"}
+    assert report["evidence"]["outputs"] == 1 and report["evidence"]["steps"] == len(evidence["quantized"]["steps"])
+    again = thaw.json("verify", out, "--against", path, "--replay", proof, code=0)
+    validate(again, "verify")
+    for member in ("evidence", "quantized", "outputs"):
+        assert again[member] == report[member], member
+    assert verdicts(again["outputs"]) == {"y": "quantized"} and again["points"] == []
+    text = thaw("verify", out, "--against", path, "--replay", proof, code=0).stdout
+    assert "constants that were quantized" in text and "evidence holds" in text and "proven" not in text, text
+
+
+def test_evidence_of_both(thaw, save, tmp_path):
+    """An output that is proven, and one that is so but for constants: neither is taken for the other."""
+    rows = two_outputs()
+    rows.graph.node[0].CopyFrom(node("Identity", "given", "x"))  # so that no table goes into both
+    del rows.graph.input[:]
+    rows.graph.input.append(helper.make_tensor_value_info("given", FLOAT, ["n", 64]))
+    path, out, proof, report = written(thaw, save, tmp_path, rows, "--to", "int4")
+    assert verdicts(report["outputs"]) == {"y": "quantized", "z": "proven"}
+    again = thaw.json("verify", out, "--against", path, "--replay", proof, code=0)
+    assert verdicts(again["outputs"]) == {"y": "quantized", "z": "proven"} and again["evidence"] == report["evidence"]
+    evidence = json.loads(proof.read_text())
+    assert [one["name"] for one in evidence["outputs"]] == ["z"]
+    for forged in ({**evidence, **{k: v for k, v in evidence["quantized"].items() if k != "constants"}},  # said to be proven
+                   {**evidence, "outputs": evidence["outputs"] + evidence["quantized"]["outputs"]},
+                   {**evidence, "quantized": {**evidence["quantized"], "constants": evidence["quantized"]["constants"][1:]}},
+                   {**evidence, "quantized": {**evidence["quantized"], "outputs": []}},
+                   {**evidence, "quantized": {**evidence["quantized"], "outputs": evidence["quantized"]["outputs"] * 2}}):
+        proof.write_text(json.dumps(forged))
+        assert thaw("verify", out, "--against", path, "--replay", proof).returncode == 2, forged
+
+
+def test_no_changed_evidence_of_constants_holds(thaw, save, tmp_path):
+    path, out, proof, _ = written(thaw, save, tmp_path, two_outputs(), "--to", "int4")
+    evidence, rng, seen = json.loads(proof.read_text()), random.Random(22), 0
+    while seen < 80:
+        made = changed(evidence, rng)
+        if made is None:
+            continue
+        seen += 1
+        proof.write_text(json.dumps(made))
+        called = thaw("verify", out, "--against", path, "--replay", proof)
+        assert called.returncode == 2 and "internal" not in called.stderr, f"{difference(evidence, made)}\n{called.stdout}{called.stderr}"
+
+
+def test_evidence_of_a_constant_that_is_too_far_does_not_hold(thaw, save, tmp_path):
+    """Two thirds as far away as it is long: no constant that was quantized, whatever the file says of the two models."""
+    path, out, proof, _ = written(thaw, save, tmp_path, network(), "--to", "int4", "--target", "portable")
+    evidence = json.loads(proof.read_text())
+    for factor, holds in ((1.3, True), (1.7, False)):
+        far = onnx.load(out)
+        codes = evidence["quantized"]["constants"][0]["name"]
+        scale = next(n.input[1] for n in far.graph.node if codes in n.input)
+        tensor = next(t for t in far.graph.initializer if t.name == scale)
+        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) * np.float32(factor), scale))
+        other, own = save(far, f"far_{factor}"), tmp_path / "own.json"
+        thaw("verify", other, "--against", other, "--prove", "--evidence", own, "--points", 1, code=0)
+        said = json.loads(json.dumps(evidence)) | {"model": json.loads(own.read_text())["model"]}
+        if holds:  # a farther one that the rule allows: with its own difference the evidence is of this model
+            report = thaw.json("verify", other, "--against", path, "--prove", *LOOSE)
+            differences = {one["name"]: one["difference"] for one in report["quantized"]}
+            assert differences[codes] > said["quantized"]["constants"][0]["difference"]
+            for one in said["quantized"]["constants"]:
+                one["difference"] = differences[one["name"]]
+        proof.write_text(json.dumps(said))
+        called = thaw("verify", other, "--against", path, "--replay", proof)
+        assert called.returncode == (0 if holds else 2), called.stdout + called.stderr
+        assert holds or f"constant '{codes}' does not stand for" in called.stderr, called.stderr

@@ -65,7 +65,7 @@ struct VerifyOptions {
   // Whether outputs are proven equal too: at `sweep` and `sizes`, of which a list counts as the range that it spans; without them, at
   // every size. The reference must be a model of the same names of inputs and outputs.
   bool prove = false;
-  // A file for the steps of the proof, with `prove`; written where an output is proven.
+  // A file for the steps of the proof, with `prove`; written where an output is proven, or so but for constants that were quantized.
   std::filesystem::path evidence = {};
   // Such a file: its steps are checked, without a search, and nothing is run. The models are those that it was made of.
   std::filesystem::path replay = {};

@@ -223,7 +223,7 @@ def verify(model: ModelLike, against: ModelLike | None = None, *, sizes: Sizes =
         where: Where outputs differ, find the first tensors inside the models that do.
         prove: Prove each output equal at every size, in real arithmetic, or name the smallest place where that is open; the reference
             is a model of the same names. With `sizes` it is proven for the ranges that these span.
-        evidence: A file for the steps of the proof, with `prove`; written where an output is proven.
+        evidence: A file for the steps of the proof, with `prove`; written where an output is proven, or but for quantized constants.
         replay: Such a file: its steps are checked, without a search, and nothing is run.
         progress: Called with points done and in total.
 

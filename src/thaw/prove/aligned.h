@@ -35,6 +35,8 @@ struct SizeBound {
   std::optional<int64_t> last;  // none: no end
   int64_t step = 1;
   bool is_needed = false;  // no choice: both models run there alone
+
+  bool operator==(const SizeBound&) const = default;
 };
 
 // Axes of inputs that have one size, and what is known of it.

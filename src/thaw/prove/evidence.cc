@@ -239,6 +239,10 @@ struct EvidenceSearch::Work {
   }
 };
 
+bool is_shown(const Evidence& evidence, const std::string& output) {
+  return std::ranges::find(evidence.outputs, output, &ShownOutput::name) != evidence.outputs.end();
+}
+
 EvidenceSearch::EvidenceSearch(const Sides& sides, const Terms& terms, const std::array<const TermsOf*, 2>& terms_of,
                                Weights weights, Evidence& evidence)
     : work_(new Work{.sides = sides,

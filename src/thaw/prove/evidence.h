@@ -10,12 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "thaw/prove/constants.h"
 #include "thaw/prove/laws.h"
+#include "thaw/prove/quantized.h"
 #include "thaw/prove/sides.h"
 
 namespace thaw::proving {
@@ -56,6 +58,21 @@ struct Evidence {
   std::vector<Algebra::Certainty> certainties = {};  // by step, of a search; not in files, as a check finds its own
 };
 
+// Evidence of the model with constants of the reference in the places of those that were quantized. Its steps name values of that model, and
+// its hashes are not read.
+struct ButForConstants {
+  std::vector<QuantizedConstant> constants;  // all that stand for one, as with_constants_of() finds them
+  Evidence evidence;
+};
+
+// Outputs that are proven, and others that are so but for constants. Both are of the hashes in `proven`.
+struct EvidenceFile {
+  Evidence proven;
+  std::optional<ButForConstants> quantized = {};
+};
+
+bool is_shown(const Evidence& evidence, const std::string& output);
+
 // Finds the steps of outputs that are one term.
 class EvidenceSearch {
  public:
@@ -79,6 +96,6 @@ class EvidenceSearch {
 
 // Checks evidence: each step by itself, once. It takes nothing from it but what to look at. Throws thaw::Error (kInvalidFile) that
 // names the first step that does not follow; `where` is for its message.
-void replay(const ir::Model& model, const ir::Model& reference, const Evidence& evidence, const std::string& where);
+void replay(const ir::Model& model, const ir::Model& reference, const EvidenceFile& evidence, const std::string& where);
 
 }  // namespace thaw::proving

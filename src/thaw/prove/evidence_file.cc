@@ -178,32 +178,29 @@ AlignedSize size_of(const nlohmann::json& json, const std::string& where) {
   return size;
 }
 
-}  // namespace
-
-std::string to_json(const Evidence& evidence) {
-  const auto line = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
-  std::string text = fmt::format("{{\n\"schema\": {},\n\"model\": {},\n\"reference\": {}", kSchema,
-                                 line(evidence.model_hash), line(evidence.reference_hash));
-  const auto list = [&](std::string_view name, const auto& items) {
-    text += fmt::format(",\n\"{}\": [", name);
-    for (size_t i = 0; i < items.size(); ++i) text += (i == 0 ? "\n" : ",\n") + line(to_json(items[i]));
-    text += "\n]";
-  };
-  list("sizes", evidence.sizes);
-  list("steps", evidence.steps);
-  list("outputs", evidence.outputs);
-  return text + "\n}\n";
+Json to_json(const QuantizedConstant& one) {
+  Json json{{"name", one.name}, {"result", one.result}, {"reference", one.origin}};
+  if (one.is_turned) json["turned"] = true;
+  json["difference"] = one.difference;
+  return json;
 }
 
-Evidence read_evidence(const std::filesystem::path& path) {
-  const nlohmann::json json = read_json(path, kKind);
-  const std::string where = path.string();
-  const Reader read(json, "the evidence", where, {"schema", "model", "reference", "sizes", "steps", "outputs"});
-  if (const int64_t schema = read.integer("schema"); schema != kSchema)
-    read.refuse(fmt::format("is of schema {}", schema));
-  Evidence evidence;
-  evidence.model_hash = read.text("model");
-  evidence.reference_hash = read.text("reference");
+std::string line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// A member, an item a line.
+template <typename Items>
+std::string list(std::string_view name, const Items& items) {
+  std::string text = fmt::format("\"{}\": [", name);
+  for (size_t i = 0; i < items.size(); ++i) text += (i == 0 ? "\n" : ",\n") + line(to_json(items[i]));
+  return text + "\n]";
+}
+
+std::string lists(const Evidence& evidence) {
+  return list("sizes", evidence.sizes) + ",\n" + list("steps", evidence.steps) + ",\n" +
+         list("outputs", evidence.outputs);
+}
+
+void read_lists(const Reader& read, Evidence& evidence, const std::string& where) {
   for (const auto& size : read.array("sizes")) evidence.sizes.push_back(size_of(size, where));
   for (const auto& step : read.array("steps")) evidence.steps.push_back(step_of(step, evidence.steps.size(), where));
   for (const auto& one : read.array("outputs")) {
@@ -212,7 +209,50 @@ Evidence read_evidence(const std::filesystem::path& path) {
     if (step < 0) output.refuse("has no step");
     evidence.outputs.push_back({output.text("name"), static_cast<size_t>(step)});
   }
-  return evidence;
+}
+
+ButForConstants quantized_of(const nlohmann::json& json, const std::string& where) {
+  const Reader read(json, "what is equal but for constants", where, {"constants", "sizes", "steps", "outputs"});
+  ButForConstants made;
+  for (const auto& one : read.array("constants")) {
+    const Reader constant(one, "a constant that was quantized", where,
+                          {"name", "result", "reference", "turned", "difference"});
+    if (constant.has("turned") && one["turned"] != true) constant.refuse("has 'turned', which is not true");
+    made.constants.push_back({.name = constant.text("name"),
+                              .result = constant.text("result"),
+                              .origin = constant.text("reference"),
+                              .is_turned = constant.has("turned"),
+                              .difference = constant.number("difference")});
+  }
+  read_lists(read, made.evidence, where);
+  return made;
+}
+
+}  // namespace
+
+std::string to_json(const EvidenceFile& evidence) {
+  std::string text = fmt::format("{{\n\"schema\": {},\n\"model\": {},\n\"reference\": {},\n", kSchema,
+                                 line(evidence.proven.model_hash), line(evidence.proven.reference_hash)) +
+                     lists(evidence.proven);
+  if (evidence.quantized)
+    text += ",\n\"quantized\": {\n" + list("constants", evidence.quantized->constants) + ",\n" +
+            lists(evidence.quantized->evidence) + "\n}";
+  return text + "\n}\n";
+}
+
+EvidenceFile read_evidence(const std::filesystem::path& path) {
+  const nlohmann::json json = read_json(path, kKind);
+  const std::string where = path.string();
+  const Reader read(json, "the evidence", where,
+                    {"schema", "model", "reference", "sizes", "steps", "outputs", "quantized"});
+  if (const int64_t schema = read.integer("schema"); schema != kSchema)
+    read.refuse(fmt::format("is of schema {}", schema));
+  EvidenceFile file;
+  file.proven.model_hash = read.text("model");
+  file.proven.reference_hash = read.text("reference");
+  read_lists(read, file.proven, where);
+  if (read.has("quantized")) file.quantized = quantized_of(json["quantized"], where);
+  return file;
 }
 
 }  // namespace thaw::proving

@@ -8,8 +8,8 @@
 
 namespace thaw::proving {
 
-std::string to_json(const Evidence& evidence);
+std::string to_json(const EvidenceFile& evidence);
 // Throws thaw::Error (kInvalidFile) for a file that is none, with the first member that is not as it should be.
-Evidence read_evidence(const std::filesystem::path& path);
+EvidenceFile read_evidence(const std::filesystem::path& path);
 
 }  // namespace thaw::proving

@@ -16,11 +16,7 @@
 namespace thaw::proving {
 namespace {
 
-bool is_shown(const Evidence& evidence, const std::string& output) {
-  return std::ranges::find(evidence.outputs, output, &ShownOutput::name) != evidence.outputs.end();
-}
-
-Comparison compare(const Sides& sides, Weights weights, Evidence* evidence) {
+Comparison compare(const Sides& sides, Weights weights, Evidence* evidence, std::span<const std::string> others) {
   Algebra algebra(sides.scope(), weights);
   for (size_t i = 0; i < 2; ++i) algebra.constants.look_at(*sides.facts(i).model().graph, i);
   ModelReader first(algebra, sides.facts(0), 0), second(algebra, sides.facts(1), 1);
@@ -48,14 +44,15 @@ Comparison compare(const Sides& sides, Weights weights, Evidence* evidence) {
   const Phase phase("writing the proof down");
   EvidenceSearch search(sides, algebra.terms, {&first.terms(), &second.terms()}, weights, *evidence);
   for (const ProvenOutput& output : result.outputs)
-    if (output.is_proven && !is_shown(*evidence, output.name)) search.show(output.name);
+    if (output.is_proven && !is_shown(*evidence, output.name) && std::ranges::find(others, output.name) == others.end())
+      search.show(output.name);
   return result;
 }
 
 }  // namespace
 
 Comparison compare(const ir::Model& model, const ir::Model& reference, std::span<const SizeBound> bounds,
-                   Evidence* evidence) {
+                   Evidence* evidence, std::span<const std::string> others) {
   const Phase phase("proving");
   const Sides sides(model, reference, bounds);
   if (evidence)
@@ -64,7 +61,7 @@ Comparison compare(const ir::Model& model, const ir::Model& reference, std::span
                  .sizes = sides.aligned().sizes,
                  .steps = {},
                  .outputs = {}};
-  Comparison result = compare(sides, Weights::kAsRead, evidence);
+  Comparison result = compare(sides, Weights::kAsRead, evidence, others);
   for (const AlignedSize& size : sides.aligned().sizes)
     if (size.bound) result.sizes.push_back(*size.bound);
   const auto with_assumed = [](Comparison made) {
@@ -74,7 +71,7 @@ Comparison compare(const ir::Model& model, const ir::Model& reference, std::span
   };
   if (std::ranges::all_of(result.outputs, &ProvenOutput::is_proven)) return with_assumed(std::move(result));
   // What is open may be so for a scale in a weight. Each of the two is a proof of its own.
-  Comparison again = compare(sides, Weights::kScaled, evidence);
+  Comparison again = compare(sides, Weights::kScaled, evidence, others);
   bool is_needed = false;
   for (size_t i = 0; i < result.outputs.size(); ++i) {
     if (result.outputs[i].is_proven || !again.outputs[i].is_proven) continue;

@@ -35,9 +35,9 @@ struct Comparison {
 };
 
 // At the sizes that both models declare, and that are within the bounds. `evidence`, where it is not null, gets the steps of what is
-// proven; an output that it does not have is one whose steps are not found within the budget. Throws thaw::Error where no inputs
+// proven but for `others`; an output that it does not have is one whose steps are not found within the budget. Throws thaw::Error where no inputs
 // fit both models, or the budget of one is out.
 Comparison compare(const ir::Model& model, const ir::Model& reference, std::span<const SizeBound> bounds = {},
-                   Evidence* evidence = nullptr);
+                   Evidence* evidence = nullptr, std::span<const std::string> others = {});
 
 }  // namespace thaw::proving

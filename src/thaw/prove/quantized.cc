@@ -150,13 +150,14 @@ class Origins {
  public:
   explicit Origins(const ir::Model& origin) {
     for (const ir::Value* value : origin.graph->initializers())
-      if (value->fixed_constant()) add(*value->fixed_constant());
+      if (value->fixed_constant()) add(value->name(), *value->fixed_constant());
     for (const ir::Node* node : origin.graph->nodes())
-      if (const ir::Tensor* tensor = node->constant()) add(*tensor);
+      if (const ir::Tensor* tensor = node->constant()) add(node->output(0)->name(), *tensor);
   }
 
   struct Found {
     const ir::Tensor* tensor = nullptr;
+    std::string name = {};
     bool is_turned = false;  // its two axes stand the other way around
     double difference = 0;
   };
@@ -167,10 +168,10 @@ class Origins {
     const auto consider = [&](const std::vector<int64_t>& dims, bool is_turned) {
       const auto held = by_dims_.find(dims);
       if (held == by_dims_.end()) return;
-      for (const ir::Tensor* tensor : held->second) {
+      for (const auto& [name, tensor] : held->second) {
         const double away = distance(to, *tensor, is_turned);
         if (best.tensor && away >= least) continue;
-        best = {tensor, is_turned, 0};
+        best = {tensor, name, is_turned, 0};
         least = away;
       }
     };
@@ -193,8 +194,8 @@ class Origins {
   }
 
  private:
-  void add(const ir::Tensor& tensor) {
-    if (is_real(tensor.data_type)) by_dims_[tensor.dims].push_back(&tensor);
+  void add(const std::string& name, const ir::Tensor& tensor) {
+    if (is_real(tensor.data_type)) by_dims_[tensor.dims].emplace_back(name, &tensor);
   }
 
   static size_t place(const Dequantized& to, size_t i, bool is_turned) {
@@ -224,7 +225,7 @@ class Origins {
     return sum;
   }
 
-  std::map<std::vector<int64_t>, std::vector<const ir::Tensor*>> by_dims_;
+  std::map<std::vector<int64_t>, std::vector<std::pair<std::string, const ir::Tensor*>>> by_dims_;
 };
 
 class Replacing {
@@ -311,7 +312,11 @@ class Replacing {
       graph().add_node("Transpose", "", {held}, {turned}, {}, &before);
       held = turned;
     }
-    made_.constants.push_back({codes.name, found->difference});
+    made_.constants.push_back({.name = codes.name,
+                               .result = before.output(0)->name(),
+                               .origin = found->name,
+                               .is_turned = found->is_turned,
+                               .difference = found->difference});
     return held;
   }
 

@@ -13,8 +13,13 @@
 namespace thaw::proving {
 
 struct QuantizedConstant {
-  std::string name;       // of the tensor that holds the quantized numbers
-  double difference = 0;  // the largest, as a part of the origin's largest element
+  std::string name;        // of the tensor that holds the quantized numbers
+  std::string result;      // of the node that makes others of them, its first output
+  std::string origin;      // the constant of the origin that it stands for, by the value that holds it
+  bool is_turned = false;  // whose two axes stand the other way around
+  double difference = 0;   // the largest, as a part of the origin's largest element
+
+  bool operator==(const QuantizedConstant&) const = default;
 };
 
 struct WithoutQuantization {

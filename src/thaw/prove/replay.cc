@@ -114,11 +114,11 @@ class Replay {
     if (made != step) fail("come to another term, by other nodes or constants than the step says");
   }
 
+  // All steps, and that outputs rest on each.
   void check() {
     is_used_.assign(evidence_.steps.size(), false);
     certainties_.assign(evidence_.steps.size(), {});
     for (size_t i = 0; i < evidence_.steps.size(); ++i) require_step(i);
-    if (evidence_.outputs.empty()) refuse("the evidence is of no output");
     std::vector<std::string> names;
     for (const ShownOutput& output : evidence_.outputs) {
       if (output.step >= evidence_.steps.size())
@@ -150,19 +150,47 @@ class Replay {
   std::vector<Certainty> certainties_;  // by step
 };
 
-}  // namespace
-
-void replay(const ir::Model& model, const ir::Model& reference, const Evidence& evidence, const std::string& where) {
-  const Phase phase("checking the evidence");
+std::vector<SizeBound> given_of(const Evidence& evidence) {
   std::vector<SizeBound> bounds;
   for (const AlignedSize& size : evidence.sizes)
     if (size.bound && !size.bound->is_needed) bounds.push_back(*size.bound);
-  const Sides sides(model, reference, bounds);
-  Replay replay(sides, evidence, where);
-  replay.require_hash(model, evidence.model_hash, "model");
-  replay.require_hash(reference, evidence.reference_hash, "reference");
+  return bounds;
+}
+
+// What is equal but for constants: each stands for the one that it is said to, and with those in their places the steps follow.
+void replay(const ir::Model& model, const ir::Model& reference, const EvidenceFile& file, const Replay& whole,
+            const std::string& where) {
+  const ButForConstants& quantized = *file.quantized;
+  const WithoutQuantization without = with_constants_of(model, reference);
+  const auto [said, found] = std::ranges::mismatch(quantized.constants, without.constants);
+  if (said != quantized.constants.end())
+    whole.refuse(fmt::format("constant '{}' does not stand for '{}' of the reference as the evidence says", said->name,
+                             said->origin));
+  if (found != without.constants.end())
+    whole.refuse(fmt::format("the evidence does not name constant '{}', which was quantized", found->name));
+  const std::vector<SizeBound> bounds = given_of(quantized.evidence);
+  if (bounds != given_of(file.proven)) whole.refuse("what is equal but for constants is so for other sizes");
+  for (const ShownOutput& output : quantized.evidence.outputs)
+    if (is_shown(file.proven, output.name)) whole.refuse(fmt::format("output '{}' is named twice", output.name));
+  const Sides sides(*without.model, reference, bounds);
+  Replay replay(sides, quantized.evidence, where);
   replay.require_sizes();
   replay.check();
+}
+
+}  // namespace
+
+void replay(const ir::Model& model, const ir::Model& reference, const EvidenceFile& file, const std::string& where) {
+  const Phase phase("checking the evidence");
+  const Sides sides(model, reference, given_of(file.proven));
+  Replay proven(sides, file.proven, where);
+  proven.require_hash(model, file.proven.model_hash, "model");
+  proven.require_hash(reference, file.proven.reference_hash, "reference");
+  proven.require_sizes();
+  proven.check();
+  if (file.quantized ? file.quantized->evidence.outputs.empty() : file.proven.outputs.empty())
+    proven.refuse("the evidence is of no output");
+  if (file.quantized) replay(model, reference, file, proven, where);
 }
 
 }  // namespace thaw::proving

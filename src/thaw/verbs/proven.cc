@@ -138,11 +138,17 @@ Proof prove_each(const ir::Model& result, std::span<const Origin> origins, const
 }
 
 void prove_but_for_constants(Proof& proof, const ir::Model& quantized, const ir::Model& original,
-                             const ir::Model& constants_of, std::span<const proving::SizeBound> bounds) {
+                             const ir::Model& constants_of, std::span<const proving::SizeBound> bounds,
+                             std::optional<proving::ButForConstants>* evidence) {
   if (proof.all_proven()) return;
   const proving::WithoutQuantization without = proving::with_constants_of(quantized, constants_of);
   if (without.constants.empty()) return;
-  const Proof again = proof_of(proving::compare(*without.model, original, bounds), quantized);
+  std::vector<std::string> proven;
+  for (const OutputProof& output : proof.outputs)
+    if (output.verdict == OutputVerdict::kProven) proven.push_back(output.name);
+  proving::ButForConstants shown{.constants = without.constants, .evidence = {}};
+  const Proof again = proof_of(
+      proving::compare(*without.model, original, bounds, evidence ? &shown.evidence : nullptr, proven), quantized);
   bool is_needed = false;
   for (OutputProof& output : proof.outputs) {
     const auto found = std::ranges::find(again.outputs, output.name, &OutputProof::name);
@@ -153,7 +159,10 @@ void prove_but_for_constants(Proof& proof, const ir::Model& quantized, const ir:
     is_needed = true;
   }
   if (!is_needed) return;
-  for (const auto& [name, difference] : without.constants) proof.quantized.push_back({name, difference});
+  if (evidence && !shown.evidence.outputs.empty()) *evidence = std::move(shown);
+  for (const proving::QuantizedConstant& one : without.constants) proof.quantized.push_back({one.name, one.difference});
+  for (const std::string& size : again.sizes)  // which the constants ask for
+    if (std::ranges::find(proof.sizes, size) == proof.sizes.end()) proof.sizes.push_back(size);
   proof.terms += again.terms;
   proof.rounded_constants += again.rounded_constants;
   proof.rounding_steps = std::max(proof.rounding_steps, again.rounding_steps);

@@ -2,6 +2,7 @@
 // accepts nothing that a run refuses.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -38,9 +39,10 @@ struct Origin {
 Proof prove_each(const ir::Model& result, std::span<const Origin> origins, const std::vector<RunCheck>& checks);
 
 // Where a proof leaves outputs open: whether they are equal but for constants that were quantized, with those of `constants_of` in their
-// places.
+// places. `evidence`, where it is not null, gets the steps of those that are.
 void prove_but_for_constants(Proof& proof, const ir::Model& quantized, const ir::Model& original,
-                             const ir::Model& constants_of, std::span<const proving::SizeBound> bounds = {});
+                             const ir::Model& constants_of, std::span<const proving::SizeBound> bounds = {},
+                             std::optional<proving::ButForConstants>* evidence = nullptr);
 // The same of a result that `convert` made; where there is no proof, its `reason` says why.
 Proof prove_converted(const ir::Model& converted, const ir::Model& original, const ir::Model& constants_of);
 

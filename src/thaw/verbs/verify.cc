@@ -112,26 +112,35 @@ void require_evidence_options(const VerifyOptions& options) {
     refuse("the evidence says for which sizes it is", "verify --replay, --sizes", "leave out --sizes");
 }
 
-size_t count_by_laws(const proving::Evidence& evidence) {
-  return static_cast<size_t>(std::ranges::count(evidence.steps, proving::Step::By::kLaws, &proving::Step::by));
+// What is proven, and what is so but for constants.
+std::vector<const proving::Evidence*> parts_of(const proving::EvidenceFile& file) {
+  std::vector<const proving::Evidence*> parts{&file.proven};
+  if (file.quantized) parts.push_back(&file.quantized->evidence);
+  return parts;
 }
 
-ProofEvidence summary_of(const proving::Evidence& evidence, const std::filesystem::path& path) {
-  return {.path = path.string(),
-          .outputs = evidence.outputs.size(),
-          .steps = evidence.steps.size(),
-          .steps_by_laws = count_by_laws(evidence)};
+ProofEvidence summary_of(const proving::EvidenceFile& file, const std::filesystem::path& path) {
+  ProofEvidence summary{.path = path.string()};
+  for (const proving::Evidence* part : parts_of(file)) {
+    summary.outputs += part->outputs.size();
+    summary.steps += part->steps.size();
+    summary.steps_by_laws +=
+        static_cast<size_t>(std::ranges::count(part->steps, proving::Step::By::kLaws, &proving::Step::by));
+  }
+  return summary;
 }
 
 // Writes the steps of what is proven, where something is; a note says what they do not have.
-void write_evidence(const proving::Evidence& evidence, const std::filesystem::path& path, VerifyReport& report) {
+void write_evidence(const proving::EvidenceFile& evidence, const std::filesystem::path& path, VerifyReport& report) {
   std::string missing;
-  for (const OutputProof& output : report.proof.outputs)
-    if (output.verdict == OutputVerdict::kProven &&
-        std::ranges::find(evidence.outputs, output.name, &proving::ShownOutput::name) == evidence.outputs.end())
+  for (const OutputProof& output : report.proof.outputs) {
+    const bool is_due = output.verdict == OutputVerdict::kProven || output.verdict == OutputVerdict::kQuantized;
+    const auto has = [&](const proving::Evidence* part) { return proving::is_shown(*part, output.name); };
+    if (is_due && !std::ranges::any_of(parts_of(evidence), has))
       missing += (missing.empty() ? "'" : ", '") + output.name + "'";
+  }
   if (!missing.empty()) report.notes.push_back("no steps were found within the budget for the evidence of " + missing);
-  if (evidence.outputs.empty()) {
+  if (evidence.proven.outputs.empty() && !evidence.quantized) {
     report.notes.push_back("no evidence was written, as it would prove no output");
     return;
   }
@@ -139,38 +148,48 @@ void write_evidence(const proving::Evidence& evidence, const std::filesystem::pa
   report.proof.evidence = summary_of(evidence, path);
 }
 
-std::vector<std::string> sizes_of(const proving::Evidence& evidence, const ir::Model& model) {
+std::vector<std::string> sizes_of(const proving::EvidenceFile& evidence, const ir::Model& model) {
   std::vector<proving::SizeBound> bounds;
-  for (const proving::AlignedSize& size : evidence.sizes)
-    if (size.bound) bounds.push_back(*size.bound);
+  for (const proving::Evidence* part : parts_of(evidence))
+    for (const proving::AlignedSize& size : part->sizes)
+      if (size.bound && std::ranges::find(bounds, *size.bound) == bounds.end()) bounds.push_back(*size.bound);
   return verbs::texts_of(bounds, model);
+}
+
+OutputVerdict verdict_of(const std::string& output, const proving::EvidenceFile& evidence) {
+  if (proving::is_shown(evidence.proven, output)) return OutputVerdict::kProven;
+  return evidence.quantized && proving::is_shown(evidence.quantized->evidence, output) ? OutputVerdict::kQuantized
+                                                                                       : OutputVerdict::kOpen;
 }
 
 // A proof that was written, checked step by step.
 VerifyReport replayed(const VerifyOptions& options, const ir::Model& model, const ir::Model& reference) {
-  const proving::Evidence evidence = proving::read_evidence(options.replay);
+  const proving::EvidenceFile evidence = proving::read_evidence(options.replay);
   proving::replay(model, reference, evidence, options.replay.string());
   VerifyReport report{.model = options.model.string(), .reference = options.reference.string()};
   for (const ir::Value* output : model.graph->outputs()) {
     if (!std::ranges::any_of(reference.graph->outputs(),
                              [&](const ir::Value* v) { return v->name() == output->name(); }))
       continue;
-    const bool is_shown =
-        std::ranges::find(evidence.outputs, output->name(), &proving::ShownOutput::name) != evidence.outputs.end();
+    const OutputVerdict verdict = verdict_of(output->name(), evidence);
     report.proof.outputs.push_back({.name = output->name(),
-                                    .verdict = is_shown ? OutputVerdict::kProven : OutputVerdict::kOpen,
-                                    .place = is_shown ? "" : "the evidence has no step for it"});
+                                    .verdict = verdict,
+                                    .place = verdict == OutputVerdict::kOpen ? "the evidence has no step for it" : ""});
   }
+  if (evidence.quantized)
+    for (const proving::QuantizedConstant& one : evidence.quantized->constants)
+      report.proof.quantized.push_back({one.name, one.difference});
   report.proof.sizes = sizes_of(evidence, model);
-  for (const proving::Step& step : evidence.steps) {
-    report.proof.terms += step.term.size();
-    report.proof.rounded_constants += step.rounded.size();
-    for (const proving::Rounded& one : step.rounded)
-      report.proof.rounding_steps = std::max(report.proof.rounding_steps, one.steps);
-    for (const std::string& text : step.assumed)
-      if (std::ranges::find(report.proof.assumptions, text) == report.proof.assumptions.end())
-        report.proof.assumptions.push_back(text);
-  }
+  for (const proving::Evidence* part : parts_of(evidence))
+    for (const proving::Step& step : part->steps) {
+      report.proof.terms += step.term.size();
+      report.proof.rounded_constants += step.rounded.size();
+      for (const proving::Rounded& one : step.rounded)
+        report.proof.rounding_steps = std::max(report.proof.rounding_steps, one.steps);
+      for (const std::string& text : step.assumed)
+        if (std::ranges::find(report.proof.assumptions, text) == report.proof.assumptions.end())
+          report.proof.assumptions.push_back(text);
+    }
   std::ranges::sort(report.proof.assumptions);
   report.proof.evidence = summary_of(evidence, options.replay);
   return report;
@@ -198,7 +217,7 @@ VerifyReport verify_against(const VerifyOptions& options, run::VerifiedModel mod
   require_provable(options, model.reference.has_value());
   dim::Scope scope;
   Proof proof;
-  proving::Evidence evidence;
+  proving::EvidenceFile evidence;
   {
     const auto loaded = model.source.read();  // its mapping is not needed while ONNX Runtime runs
     ops::require_arity(*loaded);
@@ -207,9 +226,11 @@ VerifyReport verify_against(const VerifyOptions& options, run::VerifiedModel mod
     if (!options.replay.empty()) return replayed(options, *loaded, *reference);
     if (options.prove) {
       const auto bounds = verbs::bounds_of(options, *loaded);
-      proof = verbs::proof_of(
-          proving::compare(*loaded, *reference, bounds, options.evidence.empty() ? nullptr : &evidence), *loaded);
-      verbs::prove_but_for_constants(proof, *loaded, *reference, *reference, bounds);
+      const bool is_written = !options.evidence.empty();
+      proof = verbs::proof_of(proving::compare(*loaded, *reference, bounds, is_written ? &evidence.proven : nullptr),
+                              *loaded);
+      verbs::prove_but_for_constants(proof, *loaded, *reference, *reference, bounds,
+                                     is_written ? &evidence.quantized : nullptr);
     }
     run::prepare_sessions();
     confirm::ModelInputs known = confirm::look_at_inputs(*loaded, scope);
