@@ -526,6 +526,19 @@ def test_a_limit_of_lengths_counts(thaw, save, other):
         assert verdicts(proofs(thaw, a, b)) != {"y": "proven"}
 
 
+def test_a_number_that_is_nearly_1_counts_before_a_step(thaw, save, tmp_path):
+    """Positions times 1/41, times 41: float32 makes less of some than they are."""
+    x = [("x", FLOAT, ("n",))]
+    around = [node("Add", "x unit", "u"), node("Shape", "x", "s"), node("Gather", "s none", "n"), node("Range", "none n step", "r"), node("Cast", "r", "f", to=FLOAT)]
+    near = [*around, node("Mul", "f part", "a"), node("Mul", "a parts", "k")]
+    constants = [("unit", np.float32(1)), ("part", np.float32(1 / 41)), ("parts", np.float32(41)), ("none", np.int64(0)), ("step", np.int64(1))]
+    for last, wanted in (([node("Add", "u k", "y")], "proven"), ([node("Floor", "k", "l"), node("Add", "l u", "y")], None)):
+        a = save(model([*near, *last], x, Y, constants), "near")
+        b = save(model([*around, node("Identity", "f", "k"), *last], x, Y, constants), "exact")
+        (one,) = proofs(thaw, a, b, "--points", 1)
+        assert (one["verdict"] == wanted) if wanted else (one["verdict"] != "proven" and one["place"]), one
+
+
 def test_what_may_be_nothing_is_not_cancelled(thaw, save):
     a, b = (save(one, part) for one, part in zip(pair([node("Div", "x x", "q"), node("Mul", "x q", "y")], [node("Identity", "x", "y")]), "ab", strict=True))
     assert verdicts(proofs(thaw, a, b)) == {"y": "open"}

@@ -275,8 +275,12 @@ TermId Arithmetic::sum(const std::vector<Scaled>& addends, DataType type) {
 
 TermId Arithmetic::written(std::vector<Scaled> addends, DataType type) {
   std::ranges::stable_sort(addends, {}, &Scaled::term);
+  const bool is_one = addends.size() == 1 && addends[0].factor == 1;
   for (Scaled& one : addends) one.factor = constants_.number(one.factor, type);
-  if (addends.size() == 1 && addends[0].factor == 1) return addends[0].term;
+  if (addends.size() == 1 && addends[0].factor == 1) {
+    if (!is_one) constants_.take(addends[0].term);
+    return addends[0].term;
+  }
   Term term = begin(Term::Kind::kSum, type);
   for (const Scaled& one : addends) append(term, one.term, one.factor);
   return terms_.add(std::move(term));

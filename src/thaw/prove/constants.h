@@ -80,6 +80,8 @@ class Constants {
     if (made != from) made_of_[made].insert(from);
     return made;
   }
+  // Says that a number which was taken for 1 is no longer in front of a term.
+  void take(TermId id) { taken_.insert(id); }
   bool is_taken(double number, ir::DataType type) const { return taken_numbers_.contains({type, number}); }
   // Says that the numbers of a constant count to the last bit.
   void count_exactly(TermId id) { exact_.insert(id); }
