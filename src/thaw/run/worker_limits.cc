@@ -49,7 +49,7 @@ void MemoryLimit::follow(uint64_t max_memory) {
 void MemoryLimit::set_locked(uint64_t max_memory) {
   wanted_ = max_memory;
   if (max_memory != 0) {
-    bytes_ = max_memory;
+    bytes_ = max_memory - std::min(max_memory, shared_);
   } else if (const auto left = available_.now()) {
     const uint64_t margin = std::max(kLeastMargin, *left / kMarginShare);
     bytes_ = data_bytes() + *left - std::min(*left, margin);
@@ -69,6 +69,18 @@ void MemoryLimit::remove_unused(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   unused_ -= bytes;
   apply();
+}
+
+void MemoryLimit::add_shared(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  shared_ += bytes;
+  if (wanted_ != 0) set_locked(wanted_);
+}
+
+void MemoryLimit::remove_shared(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  shared_ -= bytes;
+  if (wanted_ != 0) set_locked(wanted_);
 }
 
 uint64_t MemoryLimit::bytes() const {

@@ -23,6 +23,10 @@ class MemoryLimit {
   // Bytes that a session maps or reserves without taking them: they come on top while it is open.
   void add_unused(uint64_t bytes);
   void remove_unused(uint64_t bytes);
+  // Bytes of memory that is shared with Thaw and held for a session: the system does not count them, so that so many less may be
+  // taken while it is open.
+  void add_shared(uint64_t bytes);
+  void remove_shared(uint64_t bytes);
   // What results may be large; they lie in shared memory, which the system does not count.
   uint64_t bytes() const;
 
@@ -39,6 +43,7 @@ class MemoryLimit {
   uint64_t wanted_ = 0;  // what it was set to
   uint64_t bytes_ = 0;   // what that came to
   uint64_t unused_ = 0;
+  uint64_t shared_ = 0;
 };
 
 // Bytes of the stack that each new thread reserves.

@@ -133,6 +133,7 @@ class Service {
     const uint64_t mapped = request.options.copied_weights ? request.data : 2 * request.data;
     loaded->unused = mapped + threads * thread_stack_bytes();
     worker_.limit.add_unused(loaded->unused);
+    worker_.limit.add_shared(loaded->weights.bytes().size());
     try {
       const AsksForFiles asks(channel_);
       if (!request.path.empty()) {
@@ -146,6 +147,7 @@ class Service {
       }
     } catch (...) {
       worker_.limit.remove_unused(loaded->unused);
+      worker_.limit.remove_shared(loaded->weights.bytes().size());
       ::malloc_trim(0);
       throw;
     }
@@ -214,7 +216,7 @@ class Service {
       loaded = std::move(found->second);
       worker_.sessions.erase(found);
     }
-    const uint64_t unused = loaded->unused, before = ::mallinfo2().fordblks;
+    const uint64_t unused = loaded->unused, shared = loaded->weights.bytes().size(), before = ::mallinfo2().fordblks;
     loaded.reset();
     // It serves the next session, which would take it anew from the system, a fault a page; past that it goes back, lest a
     // model finds less than there is.
@@ -225,6 +227,7 @@ class Service {
       ::malloc_trim(0);
     }
     worker_.limit.remove_unused(unused);
+    worker_.limit.remove_shared(shared);
     return {};
   }
 

@@ -1,6 +1,7 @@
 // A model that runs as one, as a user runs it: what all that is cut into sections is held against.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,26 @@
 
 namespace thaw::measuring {
 
+// A folder of its own in TMPDIR, gone with it.
+class TemporaryModel {
+ public:
+  TemporaryModel() = default;
+  ~TemporaryModel();
+  TemporaryModel(const TemporaryModel&) = delete;
+  TemporaryModel& operator=(const TemporaryModel&) = delete;
+
+  // With its weights in a file of their own, which ONNX Runtime maps. Throws thaw::Error (kCannotWrite).
+  void write(const ir::Model& model);
+  const std::filesystem::path& path() const { return path_; }  // empty before
+
+ private:
+  std::filesystem::path folder_, path_;
+};
+
 class WholeModel {
  public:
-  // `outputs`: that are wanted.
+  // `outputs`: that are wanted. Without copies of weights (options) they are on the disk meanwhile: in memory there would be the
+  // model's, those that ONNX Runtime is handed, and what it makes of them.
   WholeModel(const ir::Model& model, const std::vector<std::string>& outputs, const SessionOptions& options);
 
   // On a sample whose inputs are among what was kept. From several threads.
@@ -20,6 +38,8 @@ class WholeModel {
   Arrays run(const Arrays& feeds);
 
  private:
+  std::string where_;
+  TemporaryModel on_disk_;  // outlives the session
   run::Session session_;
 };
 
