@@ -539,6 +539,23 @@ def test_a_number_that_is_nearly_1_counts_before_a_step(thaw, save, tmp_path):
         assert (one["verdict"] == wanted) if wanted else (one["verdict"] != "proven" and one["place"]), one
 
 
+@pytest.mark.parametrize("ops", [("Abs", "Ceil"), ("Ceil", "Abs"), ("Abs", "Abs")], ids=str)
+def test_sizes_that_only_a_run_tells_are_those_of_their_branch(thaw, save, ops):
+    """Branches that always run may call what is in them alike."""
+    def branch(op, suffix):
+        inner = [node("NonZero", f"part{suffix}", f"places{suffix}"), node("Shape", f"places{suffix}", f"shape{suffix}"),
+                 node("Cast", f"shape{suffix}", f"made{suffix}", to=FLOAT)]
+        make = lambda nodes, name: helper.make_graph(nodes, name, [], [helper.make_tensor_value_info(nodes[-1].output[0], FLOAT, None)])
+        return {"then_branch": make([node(op, "x", f"part{suffix}"), *inner], "then"), "else_branch": make([node("Neg", "x", f"other{suffix}")], "else")}
+    def built(ops, suffixes):
+        nodes = [node("If", "yes", name, **branch(op, suffix)) for name, op, suffix in zip("ab", ops, suffixes, strict=True)]
+        return model([*nodes, node("Sub", "a b", "y")], [("x", FLOAT, ("n",))], Y, [("yes", np.array(True))])
+    alike = save(built(ops, ("", "")), "alike")
+    assert verdicts(proofs(thaw, alike, save(built(ops, ("_0", "_1")), "apart"))) == {"y": "proven"}
+    if ops != ("Abs", "Abs"):
+        assert verdicts(proofs(thaw, alike, save(built(("Abs", "Abs"), ("", "")), "both"))) != {"y": "proven"}
+
+
 def test_what_may_be_nothing_is_not_cancelled(thaw, save):
     a, b = (save(one, part) for one, part in zip(pair([node("Div", "x x", "q"), node("Mul", "x q", "y")], [node("Identity", "x", "y")]), "ab", strict=True))
     assert verdicts(proofs(thaw, a, b)) == {"y": "open"}

@@ -168,14 +168,20 @@ void Engine::run_rule(const ops::Operator& entry, const ir::Node& node, Frame& f
     }
     if (!options_.reads_shapes && entry.operands[0] == ops::Role::kShapeOnly)
       for (Fact& output : outputs) output.elements = nullptr;
-    if (names_unknown_ && &frame == &root_ && node.graph() == model_.graph.get()) name_unknown(context, node, outputs);
+    if (names_unknown_ && &frame == &root_ && runs_once(node.graph())) name_unknown(context, node, outputs);
   } catch (const Error& error) {
     // A constant whose bytes cannot be had, say: what the rule had not set stays unknown.
     add_problem(node, error.what());
   }
 }
 
-// A node of the main graph runs once, so that an axis of its outputs has one size in a run.
+// Whether nodes of a graph run once: of the main graph, and of a branch that always runs where its node does so.
+bool Engine::runs_once(const ir::Graph* graph) const {
+  while (names_in_branches_ && graph != model_.graph.get() && only_branches_.contains(graph)) graph = graph->parent();
+  return graph == model_.graph.get();
+}
+
+// A node that runs once: an axis of its outputs has one size in a run.
 void Engine::name_unknown(NodeContext& context, const ir::Node& node, std::vector<Fact>& outputs) const {
   for (size_t i = 0; i < outputs.size(); ++i) {
     Fact& output = outputs[i];

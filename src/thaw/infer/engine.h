@@ -26,7 +26,13 @@ class Engine {
   }
 
   // See UnknownSizes; before the model is inferred.
-  void name_unknown_sizes() { names_unknown_ = true; }
+  void name_unknown_sizes(bool in_branches) {
+    names_unknown_ = true;
+    names_in_branches_ = in_branches;
+  }
+  bool names_in_branches() const { return names_in_branches_; }
+  // Says of a subgraph that it is inferred as the one branch that its node ever runs.
+  void is_only_branch(const ir::Graph& graph) { only_branches_.insert(&graph); }
   // Infers the whole model.
   void run();
   // Infers again what the nodes that were touched, and inputs declared anew, make different; stops where facts stay the
@@ -83,6 +89,7 @@ class Engine {
   void keep(const ir::Value* value, ops::Fact fact, Frame& frame);
   void run_node(const ir::Node& node, Frame& frame);
   void run_rule(const ops::Operator& entry, const ir::Node& node, Frame& frame, std::vector<ops::Fact>& outputs);
+  bool runs_once(const ir::Graph* graph) const;
   void name_unknown(NodeContext& context, const ir::Node& node, std::vector<ops::Fact>& outputs) const;
   void run_function(const ir::Function& function, const ir::Node& node, Frame& frame, std::vector<ops::Fact>& outputs);
   void trust_declared(const ir::Node& node, std::vector<ops::Fact>& outputs);
@@ -103,7 +110,8 @@ class Engine {
   std::unordered_map<const dim::Expr*, int64_t> lowest_;
   const ops::Registry& registry_;
   Result result_;
-  bool names_unknown_ = false;
+  bool names_unknown_ = false, names_in_branches_ = false;
+  std::unordered_set<const ir::Graph*> only_branches_;
   std::unordered_set<std::string> unknown_seen_;
   std::unordered_map<const ir::Node*, std::string> faults_;  // nodes with too many or too few of something
 };

@@ -19,6 +19,8 @@ enum class UnknownSizes : uint8_t {
   // Equal to itself: a symbol for each axis of the outputs of a node of the main graph, as of a size that is known only at run time. What
   // is split by it and concatenated again is then known to be what it was. For rewrites, not to be shown.
   kNamed,
+  // The same, and of nodes of a branch that is the only one that ever runs. For models that nothing changes.
+  kNamedInBranches,
 };
 
 class Inference {

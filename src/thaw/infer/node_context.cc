@@ -200,12 +200,14 @@ Dim NodeContext::data_dependent(int output, int axis) {
   Dim& made = frame_.data_dependent[{value, axis}];
   if (made.is_unknown() && engine_.spend(1)) {
     std::string name = fmt::format("{}_dim{}", value ? value->name() : node_->op_type(), axis);
-    // Outside of functions a value has one name: inferring the model again in the same scope meets the same symbol.
+    // Outside of functions a value has one name, but in branches, which may call theirs alike: inferring the model again in the same scope
+    // meets the same symbol.
     dim::Scope& scope = engine_.scope();
     auto known = scope.find(name);
     bool ours =
         known && scope.symbols()[static_cast<size_t>(scope.symbol_id(*known))].kind == dim::SymbolKind::kDataDependent;
-    if (frame_.function || (known && !ours))
+    const bool is_inside = frame_.function || (engine_.names_in_branches() && value && value->graph()->parent());
+    if (is_inside || (known && !ours))
       made = scope.fresh(name, dim::SymbolKind::kDataDependent);
     else
       made = known ? *known : scope.symbol(name, dim::SymbolKind::kDataDependent);
@@ -223,6 +225,11 @@ std::vector<ops::Fact> NodeContext::infer_subgraph(const ir::Graph& graph, std::
     problems_before_ = engine_.num_problems();
   }
   return engine_.run_subgraph(graph, inputs, frame_);
+}
+
+std::vector<ops::Fact> NodeContext::infer_only_branch(const ir::Graph& graph) {
+  engine_.is_only_branch(graph);
+  return infer_subgraph(graph, {});
 }
 
 void NodeContext::weaken_body(const ops::Operator& entry) {

@@ -36,6 +36,7 @@ class NodeContext final : public ops::Context {
   void invalid(std::string message) override;
   dim::Dim data_dependent(int output, int axis) override;
   std::vector<ops::Fact> infer_subgraph(const ir::Graph& graph, std::span<const ops::Fact> inputs) override;
+  std::vector<ops::Fact> infer_only_branch(const ir::Graph& graph) override;
   std::vector<ops::Fact> infer_branch(const ir::Graph& graph, dim::Dim condition) override;
   // After the rule: what a body that may not run at all has to hold to is enough for the node, and no more.
   void weaken_body(const ops::Operator& entry);

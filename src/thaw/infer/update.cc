@@ -138,7 +138,7 @@ Inference::Inference(const ir::Model& model, dim::Scope& scope, InferOptions opt
 
 Inference::Inference(const ir::Model& model, dim::Scope& scope, UnknownSizes unknown)
     : engine_(std::make_unique<Engine>(model, scope, options_)) {
-  if (unknown == UnknownSizes::kNamed) engine_->name_unknown_sizes();
+  if (unknown != UnknownSizes::kUnknown) engine_->name_unknown_sizes(unknown == UnknownSizes::kNamedInBranches);
   engine_->run();
 }
 

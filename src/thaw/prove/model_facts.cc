@@ -5,7 +5,7 @@
 namespace thaw::proving {
 
 ModelFacts::ModelFacts(const ir::Model& model, dim::Scope& scope)
-    : model_(model), scope_(scope), inference_(model, scope, infer::UnknownSizes::kNamed) {
+    : model_(model), scope_(scope), inference_(model, scope, infer::UnknownSizes::kNamedInBranches) {
   for (const ir::Value* input : model.graph->inputs())
     if (!input->fixed_constant()) note(input);
   note_graph(*model.graph);

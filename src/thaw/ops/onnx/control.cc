@@ -84,7 +84,7 @@ void if_else(Context& ctx) {
   auto condition = ctx.number(0);
   if (condition) {
     // Only this branch ever runs.
-    auto results = ctx.infer_subgraph(*branches[*condition != 0 ? 0 : 1], {});
+    auto results = ctx.infer_only_branch(*branches[*condition != 0 ? 0 : 1]);
     for (int o = 0; o < ctx.num_outputs() && o < static_cast<int>(results.size()); ++o) ctx.set_output(o, results[o]);
     return;
   }

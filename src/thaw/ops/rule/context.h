@@ -68,6 +68,8 @@ class Context : public NodeView {
 
   // Runs the rules over a subgraph (an attribute of this node) with these facts for its inputs; facts of its outputs.
   virtual std::vector<Fact> infer_subgraph(const ir::Graph& graph, std::span<const Fact> inputs) = 0;
+  // The same of a branch that runs once whenever the node does: the others never run.
+  virtual std::vector<Fact> infer_only_branch(const ir::Graph& graph) = 0;
   // The same for a subgraph without inputs that runs where `condition` is 1 and not where it is 0: what its nodes state
   // is stated under that condition; as it is where the condition is unknown.
   virtual std::vector<Fact> infer_branch(const ir::Graph& graph, dim::Dim condition) = 0;
