@@ -2,14 +2,10 @@
 import numpy as np
 import pytest
 
-from conftest import session
-from lift_net import Net
+from lift_net import Net, seen_of, up
 
 WIDTH = 3
 UNSEEN = (27, 29, 41, 42, 43, 44, 48, 58, 61, 64, 66, 72)
-
-def up(a, b):
-    return -(-a // b)
 
 def chunks(n, parts):
     """torch.chunk: parts that are as long as each other, but the last."""
@@ -59,23 +55,6 @@ def middle(n, parts):
     return net.model([1, n, WIDTH], net.add("Concat", up, cut, axis=1))
 
 
-def seen_of(thaw, save, tmp_path, build, parts, lengths):
-    """What the lifted model comes to at each unseen length; nothing where it is refused."""
-    paths = [save(build(n, parts), f"trace_{n}") for n in lengths]
-    out = tmp_path / "lifted.onnx"
-    if thaw("lift", *paths, "-o", out).returncode:
-        return {}
-    run, seen = session(out), {}
-    for n in UNSEEN:
-        x = np.random.default_rng(n).standard_normal((1, n, WIDTH), dtype=np.float32)
-        wanted = session(save(build(n, parts), "wanted")).run(None, {"x": x})[0]
-        try:
-            got = run.run(None, {"x": x})[0]
-            seen[n] = "right" if got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-6 else "wrong"
-        except Exception as error:
-            seen[n] = "guard" if "guard_Reshape" in str(error) else "error"
-    return seen
-
 # Of the last but one, the middle begins at one place in all.
 TRIPLES = [(19, 37, 53), (50, 53, 71), (48, 63, 85), (40, 44, 60), (46, 88, 76), (17, 26, 51)]
 
@@ -83,7 +62,7 @@ TRIPLES = [(19, 37, 53), (50, 53, 71), (48, 63, 85), (40, 44, 60), (46, 88, 76),
 @pytest.mark.parametrize("parts", (2, 3, 4))
 @pytest.mark.parametrize("build", (chunks, halves, cut_to_the_shorter, middle))
 def test_no_length_is_wrong(thaw, save, tmp_path, build, parts, lengths):
-    seen = seen_of(thaw, save, tmp_path, build, parts, lengths)
+    seen = seen_of(thaw, save, tmp_path, lambda n: build(n, parts), lengths, UNSEEN)
     assert set(seen.values()) <= {"right", "guard"}, seen
 
 # Lengths of each remainder.
@@ -91,7 +70,7 @@ def test_no_length_is_wrong(thaw, save, tmp_path, build, parts, lengths):
                                                          (cut_to_the_shorter, 3, (31, 50, 75)), (middle, 3, (31, 50, 75)),
                                                          (chunks, 4, (31, 50, 77, 96)), (middle, 4, (32, 51, 73))])
 def test_what_the_traces_tell_is_right(thaw, save, tmp_path, build, parts, lengths):
-    seen = seen_of(thaw, save, tmp_path, build, parts, lengths)
+    seen = seen_of(thaw, save, tmp_path, lambda n: build(n, parts), lengths, UNSEEN)
     assert set(seen.values()) == {"right"}, seen
 
 

@@ -2,6 +2,8 @@
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+from conftest import session
+
 
 class Net:
     """A graph that is written node by node; integers are initializers, wherever they are read."""
@@ -25,3 +27,27 @@ class Net:
         graph = helper.make_graph(self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
                                   [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], self.constants)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9, producer_name="pytorch")
+
+
+def up(a, b):
+    return -(-a // b)
+
+
+def seen_of(thaw, save, tmp_path, build, lengths, unseen):
+    """What the lifted model comes to at each length that no trace has: "right", "wrong", "guard" or "error"; nothing where it is refused.
+    build: the model at a length, of one input and one output."""
+    paths = [save(build(n), f"trace_{n}") for n in lengths]
+    out = tmp_path / "lifted.onnx"
+    if thaw("lift", *paths, "-o", out).returncode:
+        return {}
+    run, seen = session(out), {}
+    for n in unseen:
+        at = build(n)
+        x = np.random.default_rng(n).standard_normal([axis.dim_value for axis in at.graph.input[0].type.tensor_type.shape.dim], dtype=np.float32)
+        wanted = session(save(at, "wanted")).run(None, {"x": x})[0]
+        try:
+            got = run.run(None, {"x": x})[0]
+            seen[n] = "right" if got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-6 else "wrong"
+        except Exception as error:
+            seen[n] = "guard" if "guard_Reshape" in str(error) else "error"
+    return seen

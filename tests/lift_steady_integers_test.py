@@ -2,14 +2,10 @@
 import numpy as np
 import pytest
 
-from conftest import session
-from lift_net import Net
+from lift_net import Net, seen_of, up
 
 WIDTH = 3
 UNSEEN = (27, 29, 41, 42, 43, 44, 48, 58, 61, 64, 66, 72)
-
-def up(a, b):
-    return -(-a // b)
 
 def padded(net, x, amount, axis, rank=3):
     pads = [0] * (2 * rank)
@@ -67,25 +63,6 @@ def sides(n, parts, columns):
     return net.model([1, n, columns], net.add("Softmax", x, axis=1))
 
 
-def seen_of(thaw, save, tmp_path, build, parts, lengths):
-    """What the lifted model comes to at each unseen length; nothing where it is refused."""
-    paths = [save(build(n, parts), f"trace_{n}") for n in lengths]
-    out = tmp_path / "lifted.onnx"
-    if thaw("lift", *paths, "-o", out).returncode:
-        return {}
-    run, seen = session(out), {}
-    for n in UNSEEN:
-        at = build(n, parts)
-        x = np.random.default_rng(n).standard_normal([axis.dim_value for axis in at.graph.input[0].type.tensor_type.shape.dim], dtype=np.float32)
-        wanted = session(save(at, "wanted")).run(None, {"x": x})[0]
-        try:
-            got = run.run(None, {"x": x})[0]
-            seen[n] = "right" if got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-6 else "wrong"
-        except Exception as error:
-            seen[n] = "guard" if "guard_Reshape" in str(error) else "error"
-    return seen
-
-
 # All leave the same by 2; by 3; by 4 and 8; by none.
 TRIPLES = [(25, 39, 53), (26, 41, 53), (27, 43, 67), (48, 63, 85)]
 
@@ -93,7 +70,7 @@ TRIPLES = [(25, 39, 53), (26, 41, 53), (27, 43, 67), (48, 63, 85)]
 @pytest.mark.parametrize("parts", (2, 3, 4))
 @pytest.mark.parametrize("build", (joined_positions, merged_twice, blocks, strided, summed))
 def test_no_length_is_wrong(thaw, save, tmp_path, build, parts, lengths):
-    seen = seen_of(thaw, save, tmp_path, build, parts, lengths)
+    seen = seen_of(thaw, save, tmp_path, lambda n: build(n, parts), lengths, UNSEEN)
     assert set(seen.values()) <= {"right", "guard"}, seen
 
 
@@ -102,7 +79,7 @@ def test_no_length_is_wrong(thaw, save, tmp_path, build, parts, lengths):
 def test_what_the_nodes_need_of_an_integer_that_is_the_same_in_every_trace(thaw, save, tmp_path, parts, lengths):
     amounts = {-up(n, parts) % parts for n in lengths}
     assert len(amounts) == 1 and amounts != {0}
-    seen = seen_of(thaw, save, tmp_path, merged_twice, parts, lengths)
+    seen = seen_of(thaw, save, tmp_path, lambda n: merged_twice(n, parts), lengths, UNSEEN)
     assert set(seen.values()) == {"right"}, seen
 
 
@@ -112,5 +89,5 @@ def test_what_the_nodes_need_of_an_integer_that_is_the_same_in_every_trace(thaw,
 def test_no_side_is_wrong(thaw, save, tmp_path, parts, columns):
     lengths = (27, 40, 62)
     wide = {**dict(zip(lengths, columns, strict=True)), **{n: 20 + n % 17 for n in UNSEEN if n not in lengths}}
-    seen = seen_of(thaw, save, tmp_path, lambda n, parts: sides(n, parts, wide[n]), parts, lengths)
+    seen = seen_of(thaw, save, tmp_path, lambda n: sides(n, parts, wide[n]), lengths, UNSEEN)
     assert set(seen.values()) <= {"right", "guard"}, seen
