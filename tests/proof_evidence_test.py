@@ -84,6 +84,8 @@ def changed(evidence, rng):
     if rng.random() < 0.25:
         if (is_of_outputs and sum(len(one["outputs"]) for one in (evidence, evidence.get("quantized", {"outputs": []}))) > 1) or at == ("quantized",):
             return None  # a proof of fewer outputs
+        if key == "needed":
+            return None  # the same for a size that is given
         del holder[key]
     elif isinstance(value, str):
         others = sorted({inner for place in places(evidence) if isinstance(inner := value_at(evidence, place), str)} - {value})
