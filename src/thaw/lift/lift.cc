@@ -155,8 +155,7 @@ std::shared_ptr<const Conditions> conditions_at(const Lifting& l, ir::Model& mod
     if (!unknown.places.empty()) unknowns.push_back(std::move(unknown));
   }
   if (contradicted && l.options.keep_static.empty())
-    std::ranges::move(steady_integers(*contradicted, l.alignment, l.tensor_shapes, l.windows_of_pads, l.variables,
-                                      l.options.keep_static),
+    std::ranges::move(steady_integers(*contradicted, l.alignment, l.tensor_shapes, l.windows_of_pads, l.variables),
                       std::back_inserter(unknowns));
   std::vector<std::vector<int64_t>> unseen = unseen_sizes(l.variables);
   std::ranges::move(more, std::back_inserter(unseen));

@@ -1,14 +1,11 @@
 #include "thaw/sensitivity/whole_model.h"
 
-#include <cerrno>
-#include <cstring>
 #include <system_error>
 #include <utility>
 
-#include <stdlib.h>
-
 #include "thaw/core/error.h"
 #include "thaw/core/read_files.h"
+#include "thaw/core/replace_files.h"
 #include "thaw/rewrite/submodel.h"
 
 namespace thaw::measuring {
@@ -51,23 +48,23 @@ run::Session opened(const ir::Model& model, TemporaryModel& on_disk, const Sessi
 }  // namespace
 
 TemporaryModel::~TemporaryModel() {
-  if (folder_.empty()) return;
+  if (!folder_) return;
   std::error_code ignored;
-  for (const auto& file : std::filesystem::directory_iterator(folder_, ignored)) ReadFiles::forget(file.path());
-  std::filesystem::remove_all(folder_, ignored);
+  for (const auto& file : std::filesystem::directory_iterator(folder_->path(), ignored)) ReadFiles::forget(file.path());
 }
 
 void TemporaryModel::write(const ir::Model& model) {
   const std::filesystem::path where = std::filesystem::temp_directory_path();
-  std::string name = (where / "thaw-model-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr)
-    throw Error(ErrorCode::kCannotWrite,
-                {.what = std::string("no temporary folder can be made: ") + std::strerror(errno),
-                 .where = where.string(),
-                 .expected = "room for the converted model, whose weights --max-memory does not hold",
-                 .next = "TMPDIR names another folder"});
-  folder_ = name;
-  path_ = folder_ / "model.onnx";
+  clear_leftovers(where);
+  try {
+    folder_.emplace(where);
+  } catch (const Error& error) {
+    ErrorParts parts = error.parts();
+    parts.expected = "room for the converted model, whose weights --max-memory does not hold";
+    parts.next = "TMPDIR names another folder";
+    throw Error(error.code(), std::move(parts));
+  }
+  path_ = folder_->path() / "model.onnx";
   ir::save(model, path_, {.external = ir::ExternalPolicy::kSingle});
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "thaw/core/scratch_folder.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/run/session.h"
 #include "thaw/sensitivity/cached_arrays.h"
@@ -24,7 +26,8 @@ class TemporaryModel {
   const std::filesystem::path& path() const { return path_; }  // empty before
 
  private:
-  std::filesystem::path folder_, path_;
+  std::optional<ScratchFolder> folder_;
+  std::filesystem::path path_;
 };
 
 class WholeModel {

@@ -317,6 +317,13 @@ std::string place_of(const Difference& difference) {
   return fmt::format("{} reads '{}'", difference.node->describe(), difference.value->name());
 }
 
+void sort_by_nodes(Alignment& alignment) {
+  std::unordered_map<const ir::Node*, size_t> places;
+  for (const ir::Node* node : alignment.nodes.front()) places.emplace(node, places.size());
+  std::ranges::stable_sort(alignment.differences, {},
+                           [&](const Difference& difference) { return places.at(difference.node); });
+}
+
 std::string name_of(const Loop& loop) { return loop.traces[0].joins[0]->output(0)->name(); }
 
 Alignment align(const std::vector<Trace>& traces, const std::set<std::string>& plain) {

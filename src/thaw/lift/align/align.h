@@ -43,6 +43,9 @@ struct Alignment {
   std::vector<std::string> unaligned;  // what differs and is no constant, a clause each
 };
 
+// Its differences in the order of the nodes.
+void sort_by_nodes(Alignment& alignment);
+
 // Traces of the same operators in the same order align node by node, Constant nodes and the repeated branches of
 // unrolled loops apart. Throws thaw::Error where they do not. plain: names of what joins branches that are aligned one by
 // one too, as those of a few levels are.

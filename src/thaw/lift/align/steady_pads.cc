@@ -73,9 +73,7 @@ void note_steady_pads(Alignment& alignment) {
   }
   if (cuts.empty()) return;
   const auto& nodes = alignment.nodes;
-  std::unordered_map<const ir::Node*, size_t> places;
   for (size_t i = 0; i < nodes.front().size(); ++i) {
-    places.emplace(nodes.front()[i], i);
     ir::Node* pad = nodes.front()[i];
     const auto cut = known.contains(pad) ? std::nullopt : cut_after(*pad);
     const ir::Tensor* amounts = cut && cuts.contains(*cut) ? constant_operand(*pad, kPadAmounts) : nullptr;
@@ -88,8 +86,7 @@ void note_steady_pads(Alignment& alignment) {
     if (steady.tensors.size() == nodes.size()) alignment.differences.push_back(std::move(steady));
   }
   // Those behind such a Pad are solved by what it leaves of its data.
-  std::ranges::stable_sort(alignment.differences, {},
-                           [&](const Difference& difference) { return places.at(difference.node); });
+  sort_by_nodes(alignment);
   for (Difference& difference : alignment.differences) {
     const auto cut = difference.input == kPadAmounts ? cut_after(*difference.node) : std::nullopt;
     const auto ends = cut ? cuts.find(*cut) : cuts.end();

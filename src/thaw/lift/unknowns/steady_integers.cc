@@ -23,8 +23,8 @@ constexpr int64_t kMostElements = 16, kLargestWindow = 64, kLargestSize = int64_
 class Finder {
  public:
   Finder(const Alignment& alignment, const TensorShapes& shapes, const WindowsOfPads& windows,
-         std::span<const Variable> variables, const std::set<std::string>& keep_static)
-      : alignment_(alignment), shapes_(shapes), windows_(windows), variables_(variables), keep_static_(keep_static) {
+         std::span<const Variable> variables)
+      : alignment_(alignment), shapes_(shapes), windows_(windows), variables_(variables) {
     for (size_t i = 0; i < alignment.nodes.front().size(); ++i) places_.emplace(alignment.nodes.front()[i], i);
     for (const Difference& difference : alignment.differences)
       differing_[{difference.node, difference.input}] = &difference;
@@ -72,11 +72,6 @@ class Finder {
     return is_list && std::ranges::all_of(tensors, is_like) ? tensors : Tensors();
   }
 
-  const ir::Value* value_of(const ir::Node& node, int input) const {
-    const auto differing = differing_.find({&node, input});
-    return differing != differing_.end() ? differing->second->value : node.input(input);
-  }
-
   // Of the node's data; nullptr where they are not known.
   const ops::Shape* sizes_of_data(const ir::Node& node) const {
     const auto known = shapes_.find(node.input(0));
@@ -85,9 +80,7 @@ class Finder {
 
   void add(const ir::Node& node, int input) {
     const Tensors tensors = tensors_of(node, input);
-    if (tensors.empty() || seen_.contains({&node, input}) || node.outputs().empty() ||
-        keep_static_.contains(value_of(node, input)->name()))
-      return;
+    if (tensors.empty() || seen_.contains({&node, input}) || node.outputs().empty()) return;
     std::vector<std::vector<int64_t>> lists;
     for (const ir::Tensor* tensor : tensors) lists.push_back(tensor->to_int64());
     const bool pads = ops::role_of(node, input) == ops::Role::kPads;
@@ -125,8 +118,7 @@ class Finder {
         const ops::Shape* sizes = sizes_of_data(*other);
         const Tensors there = sizes ? tensors_of(*other, input) : Tensors();
         is_it = sizes && std::ranges::equal(*own, *sizes, dim::same) &&
-                std::ranges::equal(tensors, there, [](const auto* a, const auto* b) { return same_tensor(*a, *b); }) &&
-                !keep_static_.contains(value_of(*other, input)->name());
+                std::ranges::equal(tensors, there, [](const auto* a, const auto* b) { return same_tensor(*a, *b); });
       }
       if (!is_it) continue;
       alike.push_back(other);
@@ -153,7 +145,6 @@ class Finder {
   const TensorShapes& shapes_;
   const WindowsOfPads& windows_;
   std::span<const Variable> variables_;
-  const std::set<std::string>& keep_static_;
   std::unordered_map<const ir::Node*, size_t> places_;
   std::map<std::pair<const ir::Node*, int>, const Difference*> differing_;
   std::set<std::pair<const ir::Node*, int>> seen_;
@@ -164,8 +155,8 @@ class Finder {
 
 std::vector<Unknown> steady_integers(const ir::Node& contradicted, const Alignment& alignment,
                                      const TensorShapes& shapes, const WindowsOfPads& windows,
-                                     std::span<const Variable> variables, const std::set<std::string>& keep_static) {
-  return Finder(alignment, shapes, windows, variables, keep_static).run(contradicted);
+                                     std::span<const Variable> variables) {
+  return Finder(alignment, shapes, windows, variables).run(contradicted);
 }
 
 void note_taken(Alignment& alignment, const std::map<IntegerPlace, SteadyChoice>& choices, dim::Scope& scope) {
@@ -188,9 +179,7 @@ void note_taken(Alignment& alignment, const std::map<IntegerPlace, SteadyChoice>
     }
     difference->taken[place.element] = *size;
   }
-  std::unordered_map<const ir::Node*, size_t> order;
-  for (size_t i = 0; i < nodes.front().size(); ++i) order.emplace(nodes.front()[i], i);
-  std::ranges::stable_sort(alignment.differences, {}, [&](const Difference& d) { return order.at(d.node); });
+  sort_by_nodes(alignment);
 }
 
 }  // namespace thaw::lifting

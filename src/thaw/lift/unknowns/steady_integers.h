@@ -5,7 +5,7 @@
 #pragma once
 
 #include <map>
-#include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,10 +23,10 @@ using WindowsOfPads = std::unordered_map<const ir::Node*, std::vector<int64_t>>;
 
 // Those in the operands that make sizes of `contradicted` and of nodes before it, the nearest first, as many as can be looked at. What reads
 // the same numbers at the same place, and data of the same sizes, is one. shapes: of tensors, as far as inference knows
-// them. Not of constants in keep_static.
+// them.
 std::vector<Unknown> steady_integers(const ir::Node& contradicted, const Alignment& alignment,
                                      const TensorShapes& shapes, const WindowsOfPads& windows,
-                                     std::span<const Variable> variables, const std::set<std::string>& keep_static);
+                                     std::span<const Variable> variables);
 
 // Notes in the alignment what was taken for such integers.
 void note_taken(Alignment& alignment, const std::map<IntegerPlace, SteadyChoice>& choices, dim::Scope& scope);
