@@ -88,13 +88,20 @@ def test_a_pad_that_gives_back_the_last_position(thaw, save, tmp_path, lengths):
         return net.model([1, 1, n], net.add("Neg", x))
 
     run = lifted(thaw, save, tmp_path, {str(n): trace(n) for n in lengths})
+    ended = 0
     for n in (*lengths, 52, 63, 96, 121):
         x = np.random.default_rng(n).standard_normal((1, 1, n), dtype=np.float32)
         rows = np.einsum("oik,nk->no", kernel, x[0, 0, :n // 2 * 2].reshape(-1, 2))
         pairs = np.repeat(rows[:n // 4 * 2].reshape(-1, 2, 4).mean(1), 2, 0)
         wanted = -np.concatenate([pairs, np.zeros((n // 2 - len(pairs), 4))])[None]
-        got = run.run(None, {"x": x})[0]
+        try:
+            got = run.run(None, {"x": x})[0]
+        except Exception as error:
+            assert "guard_Reshape" in str(error), n
+            ended += 1
+            continue
         assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, n
+    assert ended == (3 if lengths == (51, 74, 110) else 0)  # of an even number of positions
 
 
 def test_sizes_that_are_whole_in_every_trace_are_rounded_as_a_tensor_is(thaw, save, tmp_path):

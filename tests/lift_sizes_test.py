@@ -23,11 +23,25 @@ OPEN = [
     ("floor((n+3)/8)", "pad", 0, "chosen3"),
     ("floor((n+1)/4)", "pad", 8, "telling"),
     ("ceil(h/16)+ceil(w/16)", "slice", 2, "chosen3"),
+    # An amount that is found again in the size of what the Pad makes.
+    ("ceil(h/14)*ceil(w/14)+0", "pad", 0, "telling2"),
+    ("ceil(h/14)*ceil(w/14)+1", "pad", 8, "telling"),
+    ("floor(h/8)*floor(w/8)+5", "pad", 2, "telling"),
+    ("floor(ceil(n/8)/2)", "pad", 16, "chosen3"),
+    # A tensor of a table's length, whole in every trace.
+    ("floor(n/8)", "table", 8, "chosen3"),
+    ("floor(ceil(n/4)/4)", "table", 16, "chosen2"),
+    ("4*ceil(ceil(n/8)/4)", "table", 0, "chosen2"),
+    # Sizes of which the guard leaves those alone that share the traces' remainder.
+    ("ceil(h/16)*ceil(w/16)+1", "pad", 0, "odd"),
+    # A table of no rows, and fewer.
+    ("h-w", "table", 2, "chosen2"),
 ]
 TOLD = [
     ("16*ceil(n/16)-n", "pad", 8, "telling"),
     ("8*ceil(n/8)-n", "pad", 0, "telling"),
     ("hw", "table", 0, "telling"),
+    ("n%16", "pad", 16, "telling"),
 ]
 
 

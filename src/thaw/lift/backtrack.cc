@@ -23,7 +23,8 @@ bool is_better(const Attempt& attempt, const Attempt& than) {
   if (attempt.is_unsolved != than.is_unsolved) return than.is_unsolved;
   if (attempt.contradictions.num_sound_nodes != than.contradictions.num_sound_nodes)
     return attempt.contradictions.num_sound_nodes > than.contradictions.num_sound_nodes;
-  return !attempt.broken_at && than.broken_at;
+  if (attempt.broken_at.has_value() != than.broken_at.has_value()) return than.broken_at.has_value();
+  return !attempt.holds_steady && than.holds_steady;
 }
 
 bool takes_steady(const Conditions& conditions, const Retaken& retaken) {
@@ -62,15 +63,16 @@ void guard_against(const std::vector<Retaken>& others, const Retaken& retaken, c
 std::optional<Attempt> improve(const Attempt& best, const std::function<Attempt(Choices)>& attempt, size_t& attempts) {
   constexpr size_t kMostAttempts = 12;
   std::vector<Retaken> passed_over;
-  while (best.conditions && attempts < kMostAttempts) {
-    Agreed agreed = agree(*best.conditions, {}, passed_over);
-    if (agreed.verdict != Agrees::kYes) agreed = agree(*best.conditions, {}, passed_over, true);
+  const std::shared_ptr<const Conditions> conditions = best.conditions;
+  while (conditions && attempts < kMostAttempts) {
+    Agreed agreed = agree(*conditions, {}, passed_over);
+    if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) agreed = agree(*conditions, {}, passed_over, true);
     if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) break;
-    Choices choices = with_retaken(best, agreed);
-    if (takes_steady(*best.conditions, agreed.retaken)) {
-      const auto others = alternatives(*best.conditions, agreed.retaken, passed_over);
+    Choices choices = with_retaken(best.choices, *conditions, agreed);
+    if (takes_steady(*conditions, agreed.retaken)) {
+      const auto others = alternatives(*conditions, agreed.retaken, passed_over);
       if (!others) break;
-      guard_against(*others, agreed.retaken, *best.conditions, choices);
+      guard_against(*others, agreed.retaken, *conditions, choices);
     }
     ++attempts;
     Attempt other = attempt(std::move(choices));
@@ -82,9 +84,8 @@ std::optional<Attempt> improve(const Attempt& best, const std::function<Attempt(
 
 }  // namespace
 
-Choices with_retaken(const Attempt& attempt, const Agreed& agreed) {
-  Choices choices = attempt.choices;
-  const std::vector<Unknown>& unknowns = attempt.conditions->unknowns;
+Choices with_retaken(Choices choices, const Conditions& conditions, const Agreed& agreed) {
+  const std::vector<Unknown>& unknowns = conditions.unknowns;
   for (const size_t place : agreed.doubted)
     if (!unknowns[place].follows && !unknowns[place].is_steady())
       choices.by_values[unknowns[place].wanted].is_doubted = true;
@@ -99,12 +100,13 @@ Choices with_retaken(const Attempt& attempt, const Agreed& agreed) {
 Attempt backtrack(const std::function<Attempt(Choices)>& attempt) {
   Attempt best = attempt({});
   size_t attempts = 0;
-  while (is_contradicted(best)) {
+  while (is_contradicted(best) || best.holds_steady) {
     best.edit.reset();
     auto better = improve(best, attempt, attempts);
     if (!better) break;
     best = std::move(*better);
   }
+  if (best.holds_steady && !best.edit && !is_contradicted(best)) best.edit = attempt(best.choices).edit;
   note_choices(best);
   return best;
 }

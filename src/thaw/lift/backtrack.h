@@ -39,14 +39,14 @@ struct Attempt {
   std::set<int64_t> cuts = {};  // by which numbers sizes are cut, of which the traces tell
   Contradictions contradictions = {};
   std::optional<std::vector<int64_t>> broken_at = {};  // sizes at which the proof finds a contradiction that they miss
-  bool is_unsolved = false;                            // whether integers are left to what the nodes need of them
-  std::shared_ptr<const Conditions> conditions = {};   // of the integers, where some contradict or are open
-  Contradictions beyond = {};                          // of two traces: at sizes beyond theirs, which may have an end
-  Contradictions of_any_step = {};                     // at sizes that share no divisor with the traces'
-  std::optional<Note> steady = {};                     // what contradicts a size that no trace varies (steady_sizes.h)
-  std::optional<Note> unconfirmed = {};                // where a trace that is held out confirms nothing (holdout.h)
-  std::vector<OpenChoice> open = {};                   // the least plain first (undecided.h)
-  std::vector<std::string> emitted = {};               // the sizes that the rewrite computes
+  bool holds_steady = false;  // whether sizes that no trace varies are held, as other ones contradict the nodes
+  bool is_unsolved = false;   // whether integers are left to what the nodes need of them
+  std::shared_ptr<const Conditions> conditions = {};  // of the integers, where some contradict or are open
+  Contradictions beyond = {};                         // of two traces: at sizes beyond theirs, which may have an end
+  Contradictions of_any_step = {};                    // at sizes that share no divisor with the traces'
+  std::optional<Note> unconfirmed = {};               // where a trace that is held out confirms nothing (holdout.h)
+  std::vector<OpenChoice> open = {};                  // the least plain first (undecided.h)
+  std::vector<std::string> emitted = {};              // the sizes that the rewrite computes
   std::vector<Note> followed = {};             // sizes, and what they follow from, without which it contradicts itself
   std::unique_ptr<ir::Transaction> edit = {};  // the rewrite, taken back where nobody keeps it
   bool is_whole() const { return report.unexplained.empty(); }
@@ -55,8 +55,8 @@ struct Attempt {
 // The best attempt; its report says what was chosen otherwise and what is left to contradict.
 Attempt backtrack(const std::function<Attempt(Choices)>& attempt);
 
-// Its choices, with some integers of its conditions taken otherwise.
-Choices with_retaken(const Attempt& attempt, const Agreed& agreed);
+// The choices, with some integers of these conditions taken otherwise.
+Choices with_retaken(Choices choices, const Conditions& conditions, const Agreed& agreed);
 
 // Adds to the report what was chosen otherwise and what is left to contradict.
 void note_choices(Attempt& best);

@@ -335,8 +335,13 @@ bool Domain::has(const dim::Assignment& at) const {
     const auto value = dim::evaluate(v->symbol, at);
     return !value || *value == v->at.front();
   };
+  const auto is_agreed = [&](const Undecided& u) {
+    const auto chosen = dim::evaluate(u.chosen, at), other = dim::evaluate(u.other, at);
+    return !chosen || !other || *chosen == *other;
+  };
   return std::ranges::all_of(congruences, is_congruent) && std::ranges::all_of(multiples, is_multiple) &&
-         std::ranges::all_of(limits, is_within) && std::ranges::all_of(fixed, is_fixed);
+         std::ranges::all_of(limits, is_within) && std::ranges::all_of(fixed, is_fixed) &&
+         std::ranges::all_of(undecided, is_agreed);
 }
 
 std::vector<Note> Domain::notes() const {
@@ -352,6 +357,10 @@ std::vector<Note> Domain::notes() const {
     notes.push_back(
         {dim::to_string(size), fmt::format("valid for multiples of {}; {}", dim::to_string(of), kTells), {}});
   for (const Limit& limit : limits) {
+    if (limit.size.is_constant(0)) {
+      notes.push_back({dim::to_string(limit.most), "valid from 0, as a table has so many entries", {}});
+      continue;
+    }
     const bool is_most = limit.most.is_constant();
     notes.push_back({dim::to_string(is_most ? limit.size : limit.most),
                      fmt::format("valid {} {}, where a table of the traces ends; a {} trace extends this",

@@ -17,7 +17,6 @@
 #include "thaw/lift/align/same_node.h"
 #include "thaw/lift/align/steady_pads.h"
 #include "thaw/lift/no_ops.h"
-#include "thaw/lift/restoring_pads.h"
 #include "thaw/lift/sizes_around.h"
 #include "thaw/lift/steady_coordinates.h"
 #include "thaw/lift/steps.h"
@@ -255,6 +254,7 @@ bool learn_sizes(Lifting& l, const SizesAround& sizes) {
       const auto known = l.tensor_sizes.find(at);
       const bool is_new = known == l.tensor_sizes.end() || !dim::same(known->second, size);
       if (!is_new) continue;
+      l.solver->note_learned(size);
       if (is_rounded_as(size, l.solver->guessed(), l.told, l.variables))
         l.solver->note_guessed(size);
       else
@@ -345,6 +345,7 @@ void note_steady(Lifting& l) {
   l.steady_sizes = find_steady_sizes(l.alignment.nodes.front(), l.tensor_shapes, l.variables);
   note_steady_coordinates(l);
   l.sizes_at_no_ops = sizes_at_no_ops(l);
+  std::ranges::move(sizes_given_back(l), std::back_inserter(l.undecided));
 }
 
 }  // namespace
@@ -388,7 +389,6 @@ void fit_tables(Lifting& l) {
     return;
   }
   solve_sizes_in_order(l, sizes);
-  note_restoring_pads(l);
   l.context->joined = sizes.joined_sizes();
   l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.context->joined);
   l.solver->forget_guesses();
@@ -396,7 +396,7 @@ void fit_tables(Lifting& l) {
   // What is written down of facts that were not known in time says nothing.
   for (const Trace& trace : l.traces) trace.model->budget->require(trace.name);
   if (l.report.unexplained.empty() && l.unsolved.empty()) learn_sizes(l, sizes);
-  l.steady_middles = sizes.steady_middles();
+  std::ranges::move(sizes.steady_middles(), std::back_inserter(l.undecided));
   note_steady(l);
 }
 

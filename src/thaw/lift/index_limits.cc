@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "thaw/dim/prove/prove.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
 #include "thaw/ops/rule/registry.h"
@@ -40,6 +41,23 @@ std::vector<Limit> index_limits(const ir::Model& lifted, std::span<const Variabl
     const auto size = dim::try_parse(dim::to_string(need.a), scope),
                most = dim::try_parse(dim::to_string(need.b), scope);
     if (size && most) limits.push_back({*size, *most});
+  }
+  return limits;
+}
+
+std::vector<Limit> length_limits(std::span<const dim::Dim> lengths, std::span<const Variable> variables) {
+  std::vector<Limit> limits;
+  dim::Scope own;
+  for (const Variable& v : variables) {
+    const int64_t least = std::ranges::min(v.at);
+    const bool is_value = v.kind == Variable::Kind::kValue;
+    own.assume_range(is_value ? own.input_value(v.input, v.index) : own.symbol(dim::to_string(v.symbol)), least,
+                     std::nullopt);
+  }
+  for (const dim::Dim length : lengths) {
+    const auto size = length.is_symbolic() ? dim::try_parse(dim::to_string(length), own) : std::nullopt;
+    if (size && dim::prove_at_most(dim::Dim(0), *size).verdict != dim::Verdict::kYes)
+      limits.push_back({dim::Dim(0), length});
   }
   return limits;
 }

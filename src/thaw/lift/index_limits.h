@@ -16,4 +16,7 @@ namespace thaw::lifting {
 // Those that hold in every trace, and not at any larger size; in the scope's symbols. Sizes that are above 0 in every trace are.
 std::vector<Limit> index_limits(const ir::Model& lifted, std::span<const Variable> variables, dim::Scope& scope);
 
+// Lengths of tables, a difference of sizes among them, that may be below 0 at sizes no smaller than the traces'.
+std::vector<Limit> length_limits(std::span<const dim::Dim> lengths, std::span<const Variable> variables);
+
 }  // namespace thaw::lifting

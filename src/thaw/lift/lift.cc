@@ -103,11 +103,15 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
   add_roundings(domain, emitted, l.solver->guessed(), l.told, l.variables);
   add_limits(domain, l.limits);
   add_limits(domain, index_limits(l.model(), l.variables, l.scope));
+  for (const FittedTable& table : l.tables) add_limits(domain, length_limits(table.fit.growing, l.variables));
   for (const FittedTable& table : l.tables)
     for (const dim::Dim length : table.fit.growing)
       for (Undecided& part : steady_parts(length, l.variables, l.solver->unseen()))
         add_undecided(domain, std::move(part));
-  std::ranges::copy(l.steady_middles, std::back_inserter(domain.undecided));
+  for (const Undecided& each : l.undecided) add_undecided(domain, each);
+  if (l.options.keep_static.empty())
+    for (const SteadySize& size : written_out(l.steady_sizes))
+      add_undecided(domain, {size.size, dim::Dim(size.at), ""});
   add_whole_divisions(domain, l.told, l.variables);
   add_whole_sizes(domain, l.sizes_at_no_ops);
   add_contradicted(domain, l.model(), l.variables, traced, {});
@@ -272,9 +276,6 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   // What is kept static contradicts other sizes, as it is asked to.
   if (options.keep_static.empty()) {
     made.contradictions = find_contradictions(model, lifting.variables, traced);
-    if (auto note = contradicted_by(lifting.steady_sizes, model, lifting.variables, traced))
-      made.steady = std::move(note);
-    if (!made.steady) made.steady = written_out(lifting.steady_sizes);
     if (traces.size() == 2)
       made.beyond = find_contradictions(model, lifting.variables, traced, sizes_beyond(lifting.variables));
   }
@@ -283,13 +284,13 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     Domain domain = domain_of(lifting, equal, traced);
     if (options.keep_static.empty()) {
       made.broken_at = prove(lifting, domain, traced);
-      hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);
+      const auto held = hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);
+      made.holds_steady = held.has_value();
       made.open = open_choices(*lifting.solver, made.emitted, lifting.variables, domain);
-      if (!made.open.empty() || made.broken_at)
-        made.conditions = made.broken_at
-                              ? conditions_at(lifting, model, traced, {*made.broken_at},
-                                              broken_node(lifting, *made.broken_at, traced))
-                              : conditions_at(lifting, model, traced, sizes_of_any_step(lifting.variables), nullptr);
+      if (const auto& broken_at = made.broken_at ? made.broken_at : held)
+        made.conditions = conditions_at(lifting, model, traced, {*broken_at}, broken_node(lifting, *broken_at, traced));
+      else if (!made.open.empty())
+        made.conditions = conditions_at(lifting, model, traced, sizes_of_any_step(lifting.variables), nullptr);
       if (!made.open.empty() || !made.choices.empty())
         made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
     }
@@ -358,7 +359,6 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
       best = backtrack(attempt_with);
     }
     best = require_decided(std::move(best), attempt_with);
-    if (best.is_whole() && best.steady) best.report.unexplained.push_back(*best.steady);
     if (best.is_whole() && best.unconfirmed) best.report.unexplained.push_back(*best.unconfirmed);
     if (best.is_whole()) {
       best.edit->keep();

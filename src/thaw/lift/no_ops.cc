@@ -19,9 +19,7 @@ constexpr int kStarts = 1, kEnds = 2, kAxes = 3, kSteps = 4;  // operands of a S
 
 class NoOps {
  public:
-  explicit NoOps(const Lifting& lifting) : lifting_(lifting) {}
-
-  std::vector<WholeSize> run() {
+  explicit NoOps(const Lifting& lifting) : lifting_(lifting) {
     for (const FittedTable& table : lifting_.tables)
       for (const Difference* reader : table.readers) {
         if (reader->input == kPadAmounts) solved_[reader->node] = &table.fit.sizes;
@@ -31,8 +29,9 @@ class NoOps {
     const auto& nodes = lifting_.alignment.nodes;
     for (size_t i = 0; i < nodes.front().size(); ++i)
       if (ops::role_of(*nodes.front()[i], kPadAmounts) == ops::Role::kPads) look_at_pad(i);
-    return std::move(sizes_);
   }
+  std::vector<WholeSize> sizes() { return std::move(sizes_); }
+  std::vector<Undecided> given_back() { return std::move(given_back_); }
 
  private:
   const ops::Shape* data_of(const ir::Node& node) const {
@@ -65,10 +64,12 @@ class NoOps {
     for (size_t axis = 0; axis < data->size(); ++axis) fills |= is_filled(amounts, axis);
     for (size_t axis = 0; axis < data->size(); ++axis) {
       const dim::Dim size = (*data)[axis], added = amounts[axis] + amounts[axis + data->size()];
-      if (does_nothing)
+      if (does_nothing) {
         add(size);
-      else if (fills && added.is_constant() && (added.is_constant(0) || is_filled(amounts, axis)))
+      } else if (fills && added.is_constant() && (added.is_constant(0) || is_filled(amounts, axis))) {
         add_filled(pad, size + added, *added.constant());
+        add_given_back(size, added);
+      }
     }
   }
 
@@ -76,6 +77,18 @@ class NoOps {
     const dim::Dim before = amounts[axis], after = amounts[axis + amounts.size() / 2];
     return before.is_constant() && after.is_constant() ? *before.constant() < *after.constant()
                                                        : !dim::same(before, after);
+  }
+
+  void add_given_back(dim::Dim cut, dim::Dim added) {
+    if (!cut.is_symbolic() || added.is_constant(0)) return;
+    const dim::Dim made = cut + added;
+    const std::vector<int64_t> at = in_traces(made, lifting_.variables);
+    const auto side = std::ranges::find(lifting_.variables, at, &Variable::at);
+    const auto tensor = lifting_.tensor_sizes.find(at);
+    dim::Dim other;
+    if (tensor != lifting_.tensor_sizes.end()) other = tensor->second;
+    if (side != lifting_.variables.end()) other = side->symbol;
+    if (other.is_symbolic() && !dim::same(other, made)) given_back_.push_back({other, made, ""});
   }
 
   // Where what a Pad makes is whole windows in every trace, to which less than one is added: of those that its readers cut, if they cut any.
@@ -127,6 +140,7 @@ class NoOps {
   const Lifting& lifting_;
   std::unordered_map<const ir::Node*, const ops::Shape*> solved_;  // amounts of Pads
   std::vector<WholeSize> sizes_;
+  std::vector<Undecided> given_back_;
 };
 
 }  // namespace
@@ -138,6 +152,8 @@ bool keeps_no_ops(const ir::Model& trace) {
          });
 }
 
-std::vector<WholeSize> sizes_at_no_ops(const Lifting& lifting) { return NoOps(lifting).run(); }
+std::vector<WholeSize> sizes_at_no_ops(const Lifting& lifting) { return NoOps(lifting).sizes(); }
+
+std::vector<Undecided> sizes_given_back(const Lifting& lifting) { return NoOps(lifting).given_back(); }
 
 }  // namespace thaw::lifting

@@ -181,19 +181,13 @@ void note_steady_coordinates(Lifting& l) {
   std::set<std::tuple<const ir::Node*, int, size_t>> seen;
   for (const Scale& scale : scales) {
     const ir::Value* constant = scale.node->input(scale.input);
-    if (const auto axes = axes_alike(scale, l);
-        !axes.empty() && seen.emplace(scale.node, scale.input, scale.element).second)
-      l.report.unexplained.push_back(
-          {fmt::format("{} reads '{}'", scale.node->describe(), constant->name()),
-           fmt::format("coordinates of {} are scaled by {} or {}, which are the same in every trace: add a trace where "
-                       "they differ",
-                       scale.sample->describe(), dim::to_string(axes[0]), dim::to_string(axes[1])),
-           evidence(scale.tensors)});
+    if (const ops::Shape axes = axes_alike(scale, l); !axes.empty()) l.undecided.push_back({axes[0], axes[1], ""});
     if (!is_steady_scale(scale) || l.options.keep_static.contains(constant->name())) continue;
-    const auto steady = std::ranges::find_if(l.steady_sizes, [&](const SteadySize& size) {
-      return size.value == scale.sample->input(0) && size.axis >= 2 && may_be_made_of(scale, size.at);
-    });
-    if (steady == l.steady_sizes.end() || is_a_setting(scale, scales, l)) continue;
+    std::vector<const SteadySize*> made_of;
+    for (const SteadySize& size : l.steady_sizes)
+      if (size.value == scale.sample->input(0) && size.axis >= 2 && may_be_made_of(scale, size.at))
+        made_of.push_back(&size);
+    if (made_of.empty() || is_a_setting(scale, scales, l)) continue;
     if (!seen.emplace(scale.node, scale.input, scale.element).second) continue;
     auto difference = std::make_unique<Difference>(
         Difference{.node = scale.node, .input = scale.input, .tensors = scale.tensors, .value = constant});
@@ -205,12 +199,7 @@ void note_steady_coordinates(Lifting& l) {
       l.tables.push_back({{difference.get()}, std::move(fit)});
       l.steady_constants.push_back(std::move(difference));
     } else {
-      l.report.unexplained.push_back(
-          {place_of(*difference),
-           fmt::format(
-               "{} scales coordinates of {}, and may be made of a size: {}; add a trace where that is another number",
-               scale.at.front(), scale.sample->describe(), describe(*steady)),
-           evidence(scale.tensors)});
+      for (const SteadySize* size : made_of) l.undecided.push_back({size->size, dim::Dim(size->at), ""});
     }
   }
 }

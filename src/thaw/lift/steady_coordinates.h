@@ -9,8 +9,7 @@
 
 namespace thaw::lifting {
 
-// Tables for such divisors; a note on each that may be one, and of which nothing else tells; likewise on
-// each that differs and may be made of either of two axes.
+// Tables for such divisors. Where nothing else tells of one that may be one, the size is held as the traces have it; where one that differs may be made of either of two axes, these are held equal.
 void note_steady_coordinates(Lifting& lifting);
 
 }  // namespace thaw::lifting

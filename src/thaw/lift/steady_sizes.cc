@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include <fmt/format.h>
-
 #include "thaw/dim/expr/scope.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/unseen_sizes.h"
@@ -67,42 +65,19 @@ std::vector<SteadySize> find_steady_sizes(const std::vector<ir::Node*>& nodes, c
   return found;
 }
 
-std::string describe(const SteadySize& steady) {
-  return fmt::format("'{}' has {} along axis {} in every trace, and {} elsewhere", steady.value->name(), steady.at,
-                     steady.axis, dim::to_string(steady.size));
-}
-
-std::optional<Note> contradicted_by(std::span<const SteadySize> steady, const ir::Model& lifted,
-                                    std::span<const Variable> variables,
-                                    const std::unordered_set<const ir::Node*>& traced) {
-  if (steady.empty()) return std::nullopt;
-  const Contradictions found = find_contradictions(lifted, variables, traced, sizes_elsewhere(steady, variables));
-  if (!found.first_node) return std::nullopt;
-  const auto read = std::ranges::find_if(steady, [&](const SteadySize& one) {
-    return std::ranges::find(found.first_node->inputs(), one.value) != found.first_node->inputs().end();
-  });
-  if (read == steady.end()) return std::nullopt;
-  return Note{
-      found.first,
-      fmt::format("{}: add a trace where that is another number, which tells what was frozen of it", describe(*read)),
-      {}};
-}
-
-void hold_steady(Domain& domain, std::span<const SteadySize> steady, const ir::Model& lifted,
-                 std::span<const Variable> variables, const std::unordered_set<const ir::Node*>& traced) {
-  const size_t before = domain.undecided.size();
+std::optional<std::vector<int64_t>> hold_steady(Domain& domain, std::span<const SteadySize> steady,
+                                                const ir::Model& lifted, std::span<const Variable> variables,
+                                                const std::unordered_set<const ir::Node*>& traced) {
   const auto runs = [&](const std::vector<int64_t>& sizes) {
-    const dim::Assignment at = assignment_of(variables, [&](size_t i) { return sizes[i]; });
-    const auto held = std::span(domain.undecided).subspan(before);
-    return domain.has(at) && std::ranges::all_of(held, [&](const Undecided& part) {
-             return dim::evaluate(part.chosen, at) == part.other.constant();
-           });
+    return domain.has(assignment_of(variables, [&](size_t i) { return sizes[i]; }));
   };
   std::vector<std::vector<int64_t>> sizes = sizes_elsewhere(steady, variables);
   std::erase_if(sizes, [&](const std::vector<int64_t>& each) { return !runs(each); });
-  if (sizes.empty() || find_contradictions(lifted, variables, traced, sizes).broken == 0) return;
+  if (sizes.empty() || find_contradictions(lifted, variables, traced, sizes).broken == 0) return std::nullopt;
+  std::optional<std::vector<int64_t>> first;
   for (const std::vector<int64_t>& each : sizes) {
     if (!runs(each) || find_contradictions(lifted, variables, traced, {each}).broken == 0) continue;
+    if (!first) first = each;
     // The plainest says it of those that are made of it.
     const SteadySize* plainest = nullptr;
     for (const SteadySize& one : steady) {
@@ -112,6 +87,7 @@ void hold_steady(Domain& domain, std::span<const SteadySize> steady, const ir::M
     }
     if (plainest) domain.undecided.push_back({plainest->size, dim::Dim(plainest->at), text_of_sizes(variables, each)});
   }
+  return first;
 }
 
 std::vector<Undecided> steady_parts(dim::Dim length, std::span<const Variable> variables,

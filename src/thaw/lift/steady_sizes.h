@@ -6,7 +6,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -36,23 +35,15 @@ std::optional<int64_t> value_at(dim::Dim size, std::span<const Variable> variabl
 // What a size is in each trace; empty where that cannot be told.
 std::vector<int64_t> in_traces(dim::Dim size, std::span<const Variable> variables);
 
-// "'pooled' has 2 along axis 3 in every trace, and elsewhere floor(width/32)": for messages.
-std::string describe(const SteadySize& steady);
-
-// A note where a node that reads something of such a size contradicts it, where it is another than the traces have.
-// traced: as in contradictions.h.
-std::optional<Note> contradicted_by(std::span<const SteadySize> steady, const ir::Model& lifted,
-                                    std::span<const Variable> variables,
-                                    const std::unordered_set<const ir::Node*>& traced);
-
 // Parts of the length of a table that are the same number in every trace, and another at one of the unseen sizes: a grid of as many
 // columns in each. Nothing tells them from the number in what the table was fitted by.
 std::vector<Undecided> steady_parts(dim::Dim length, std::span<const Variable> variables,
                                     const std::vector<std::vector<int64_t>>& unseen);
 
 // Adds that such sizes are what they are in the traces, where the model contradicts itself at sizes of the domain at which they are not:
-// what was frozen of them stands in other tensors, too.
-void hold_steady(Domain& domain, std::span<const SteadySize> steady, const ir::Model& lifted,
-                 std::span<const Variable> variables, const std::unordered_set<const ir::Node*>& traced);
+// what was frozen of them stands in other tensors, too. The first of these; nullopt where it nowhere does.
+std::optional<std::vector<int64_t>> hold_steady(Domain& domain, std::span<const SteadySize> steady,
+                                                const ir::Model& lifted, std::span<const Variable> variables,
+                                                const std::unordered_set<const ir::Node*>& traced);
 
 }  // namespace thaw::lifting

@@ -71,7 +71,7 @@ struct Lifting {
   WindowsOfPads windows_of_pads;
   std::vector<WholeSize> sizes_at_no_ops;
   std::vector<FittedTable> tables;
-  std::vector<Undecided> steady_middles;
+  std::vector<Undecided> undecided;             // what no trace varies tells of the rest
   std::vector<Note> unsolved;                   // integers that are left to what the nodes need of them
   std::vector<Limit> limits;                    // of those that were written
   std::vector<NumberOfSizes> numbers_of_sizes;  // in these

@@ -86,7 +86,7 @@ std::optional<Choices> choices_of_other(const Attempt& best, const OpenChoice& o
     if (own != unknowns.end()) {
       const Agreed agreed = agree(*best.conditions, {{static_cast<size_t>(own - unknowns.begin()), open.other}});
       if (agreed.verdict == Agrees::kNo) return std::nullopt;
-      choices = with_retaken(best, agreed);
+      choices = with_retaken(std::move(choices), *best.conditions, agreed);
     }
   }
   Choice& choice = choices.by_values[open.wanted];
@@ -206,7 +206,10 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
   const auto is_emitted = [&](const std::string& size) {
     return std::ranges::any_of(emitted, [&](const std::string& each) { return is_computed_in(size, each); });
   };
-  const std::vector<std::vector<int64_t>>& sizes = solver.unseen();
+  // What leaves the remainders of the traces may be all at which the model runs.
+  const std::vector<std::vector<int64_t>>& unseen = solver.unseen();
+  std::vector<std::vector<int64_t>> sizes = unseen;
+  if (!variables.empty()) std::ranges::copy(solver.shared_remainders().sizes, std::back_inserter(sizes));
   std::vector<bool> runs;  // at which the model does
   for (const std::vector<int64_t>& each : sizes) runs.push_back(domain.has(at_sizes(variables, each)));
   std::vector<OpenChoice> open;
@@ -222,6 +225,7 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
         formulas.modulus = shared->modulus;
         formulas.remainder = shared->remainder;
       }
+      differs.resize(unseen.size());
       open.push_back({wanted, next, rule, std::move(formulas), other.dim, is_close, std::move(differs)});
       return;
     }

@@ -1,10 +1,9 @@
 #include "thaw/lift/written_out.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/slice.h"
@@ -54,14 +53,10 @@ bool is_written_out(const SteadySize& steady) {
 
 }  // namespace
 
-std::optional<Note> written_out(std::span<const SteadySize> steady) {
-  const auto found = std::ranges::find_if(steady, is_written_out);
-  if (found == steady.end()) return std::nullopt;
-  return Note{found->value->producer()->describe(),
-              fmt::format("what it makes is read place by place: {}; add a trace where that is another number, which "
-                          "tells what becomes of the other places",
-                          describe(*found)),
-              {}};
+std::vector<SteadySize> written_out(std::span<const SteadySize> steady) {
+  std::vector<SteadySize> found;
+  std::ranges::copy_if(steady, std::back_inserter(found), is_written_out);
+  return found;
 }
 
 }  // namespace thaw::lifting

@@ -5,14 +5,14 @@
 // without a word. Internal to lift/.
 #pragma once
 
-#include <optional>
 #include <span>
+#include <vector>
 
 #include "thaw/lift/steady_sizes.h"
 
 namespace thaw::lifting {
 
-// A note where a tensor with such an axis is read place by place, every place that the traces have.
-std::optional<Note> written_out(std::span<const SteadySize> steady);
+// Those that are read place by place, every place that the traces have.
+std::vector<SteadySize> written_out(std::span<const SteadySize> steady);
 
 }  // namespace thaw::lifting

@@ -30,8 +30,39 @@ const std::vector<int64_t>* Solver::values_of(Dim size) const {
   return known->second ? &*known->second : nullptr;
 }
 
+namespace {
+
+template <typename See>
+void for_each_atom(Dim size, const See& see) {
+  if (!size.is_symbolic()) return;
+  for (const dim::Term& term : size.expr()->terms)
+    for (const dim::Factor& factor : term.monomial->factors) {
+      for (const Dim operand : factor.atom->operands) for_each_atom(operand, see);
+      see(*factor.atom);
+    }
+}
+
+}  // namespace
+
+// Whether inference learned it behind what was guessed for these integers: that is found again in it.
+bool Solver::follows_guess(Dim size, std::span<const int64_t> wanted, const Around& around) const {
+  const auto guesses = guesses_.find({wanted.begin(), wanted.end()});
+  const auto learned = learned_.find(size.expr());
+  if (guesses == guesses_.end() || learned == learned_.end()) return false;
+  return std::ranges::any_of(guesses->second, [&](const Guess& guess) {
+    if (learned->second < guess.num_learned) return false;
+    bool has_part = false;
+    for_each_atom(guess.size, [&](const dim::Atom& part) {
+      if (part.kind != dim::AtomKind::kSymbol)
+        for_each_atom(size, [&](const dim::Atom& atom) { has_part = has_part || &atom == &part; });
+    });
+    const auto is_made = [&](const Variable& axis) { return dim::same(axis.symbol + guess.size, size); };
+    return has_part || std::ranges::any_of(around.axes, is_made);
+  });
+}
+
 // The sizes that a term may be of, at the traces' sizes and at the unseen ones.
-std::vector<Atom> Solver::atoms_of(const Around& around) const {
+std::vector<Atom> Solver::atoms_of(std::span<const int64_t> wanted, const Around& around) const {
   constexpr double kAxis = 1, kAround = 1.5, kVariable = 1.5, kBatch = 2.5, kTensor = 2.5, kValue = 0.5, kExtreme = 3;
   std::vector<Atom> atoms;
   const auto add = [&](Dim size, double bits, Atom::Cut cut, Atom::Role role = Atom::Role::kOther) {
@@ -54,7 +85,7 @@ std::vector<Atom> Solver::atoms_of(const Around& around) const {
   }
   if (tensors_)
     for (const auto& [at, size] : *tensors_)
-      if (!guessed_lists_.contains(at)) add(size, kTensor, Atom::Cut::kNot);
+      if (!guesses_.contains(at) && !follows_guess(size, wanted, around)) add(size, kTensor, Atom::Cut::kNot);
   return atoms;
 }
 
@@ -65,7 +96,7 @@ const std::vector<Term>& Solver::terms_of(std::span<const int64_t> wanted, const
     for (const Variable& size : *sizes) key.sizes.push_back(size.symbol.expr());
   const auto [known, is_new] = terms_.try_emplace(std::move(key));
   if (!is_new) return known->second;
-  std::vector<Atom> atoms = atoms_of(around);
+  std::vector<Atom> atoms = atoms_of(wanted, around);
   AtomsKey of{{}, known->first.cuts, around.meaning};
   for (const Atom& atom : atoms) of.atoms.emplace_back(atom.size.expr(), atom.bits);
   if (terms_over_.size() == kMostKept) terms_over_.clear();
@@ -206,18 +237,22 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
   const bool is_end = taken.around.ends && taken.rule == Rule::kTerm;
   const bool is_operand = is_end || (!taken.around.only_windows && !taken.around.axes.empty());
   std::vector<Solution> others;
-  const std::vector<int64_t>* at = ranks(wanted) && (is_operand || taken.bits > 0) ? values_of(taken.size) : nullptr;
+  const bool is_asked = is_operand || taken.bits > 0 || taken.rule == Rule::kTensor;
+  const std::vector<int64_t>* at = ranks(wanted) && is_asked ? values_of(taken.size) : nullptr;
   if (!at) return others;
   const std::vector<Term>& terms = terms_of(wanted, taken.around);
   const auto own = std::ranges::find_if(terms, [&](const Term& term) { return term.at == *at; });
   // What distances both ways are counted by is odd at every size, and as plain as the places are.
   const bool is_of_distances = distances_.contains({wanted.begin(), wanted.end()});
   const auto is_even = [](int64_t v) { return v % 2 == 0; };
-  const double room = (is_operand ? kOpen : kOpenOfTables) - (is_of_distances ? kBitsOfDistances : 0),
+  // A tensor of a table's length says how it is rounded, unless all traces are whole.
+  const bool is_measured = !is_operand && taken.rule == Rule::kTensor;
+  const double room = is_measured ? 0 : (is_operand ? kOpen : kOpenOfTables) - (is_of_distances ? kBitsOfDistances : 0),
                written = bits_of_list(wanted);
-  const SharedRemainders none, &shared = is_operand ? shared_remainders() : none;
+  const SharedRemainders none, &shared = is_operand || is_measured ? shared_remainders() : none;
   const auto differs_there = [&](const Term& term) {
-    return std::ranges::any_of(shared.points, [&](const dim::Assignment& point) {
+    return std::ranges::any_of(shared.sizes, [&](const std::vector<int64_t>& sizes) {
+      const dim::Assignment point = assignment_of(variables_, [&](size_t i) { return sizes[i]; });
       const auto own_value = dim::evaluate(taken.size, point), value = dim::evaluate(term.size, point);
       return own_value && value && *own_value != *value;
     });
@@ -248,7 +283,7 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
 }
 
 // Sizes that all leave the same remainder, as 224, 256 and 320 do by 32, say nothing of how parts of it are rounded: by as many more bits
-// is what they leave open less plain. By 11 and 13 nobody cuts.
+// is what they leave open less plain. By 11 and 13 nobody cuts; and primes, which tell most, are all odd.
 const SharedRemainders& Solver::shared_remainders() const {
   if (shared_remainders_) return *shared_remainders_;
   std::vector<int64_t> steps;
@@ -263,11 +298,12 @@ const SharedRemainders& Solver::shared_remainders() const {
   }
   const int64_t most = std::ranges::max(steps);
   SharedRemainders& shared = shared_remainders_.emplace();
-  shared.bits = std::log2(static_cast<double>(most));
-  for (int64_t k = 1; k <= 12 && most > 1; ++k)
-    shared.points.push_back(assignment_of(variables_, [&](size_t i) {
-      return variables_[i].at.front() % steps[i] + steps[i] * (k + static_cast<int64_t>(i) % 5);
-    }));
+  shared.bits = most == 2 ? 0 : std::log2(static_cast<double>(most));
+  for (int64_t k = 1; k <= 12 && most > 1; ++k) {
+    std::vector<int64_t>& sizes = shared.sizes.emplace_back();
+    for (size_t i = 0; i < variables_.size(); ++i)
+      sizes.push_back(variables_[i].at.front() % steps[i] + steps[i] * (k + static_cast<int64_t>(i) % 5));
+  }
   return shared;
 }
 

@@ -42,7 +42,7 @@ std::vector<Dim> distances_of(std::span<const Variable> variables, const TensorS
 // That measures as much in every trace; unknown where none does, or what measures it may follow from how this was solved before.
 Dim Solver::size_of_tensor(std::span<const int64_t> wanted) const {
   const std::vector<int64_t> at(wanted.begin(), wanted.end());
-  if (!tensors_ || guessed_lists_.contains(at)) return {};
+  if (!tensors_ || guesses_.contains(at)) return {};
   const auto known = tensors_->find(at);
   return known == tensors_->end() ? Dim() : known->second;
 }
@@ -235,8 +235,12 @@ void Solver::note_rounded(Dim size) const {
 
 void Solver::take(const std::vector<int64_t>& wanted, const Solution& taken, const Around& around) const {
   if (!choices_) return;
-  if (taken.rule > Rule::kAround) guessed_lists_.insert(wanted);
-  if (guesses_rounding(taken.rule)) guessed_amounts_.insert(wanted);
+  if (taken.rule > Rule::kAround) {
+    std::vector<Guess>& guesses = guesses_[wanted];
+    const auto is_guess = [&](const Guess& guess) { return dim::same(guess.size, taken.dim); };
+    if (std::ranges::none_of(guesses, is_guess)) guesses.push_back({taken.dim, learned_.size()});
+  }
+  if (guesses_rounding(taken.rule) || taken.rule == Rule::kTensor) guessed_amounts_.insert(wanted);
   if (!sure_) solved_.emplace(wanted, taken.rule);
   const auto is_it = [&](Dim known) { return dim::same(known, taken.dim); };
   const bool is_guess = guesses_rounding(taken.rule) || std::ranges::any_of(follow_guesses_, is_it);

@@ -132,7 +132,7 @@ struct Taken {
 
 // Sizes that leave the same remainders as all traces do, and the bits of the largest number that they are remainders by.
 struct SharedRemainders {
-  std::vector<dim::Assignment> points = {};
+  std::vector<std::vector<int64_t>> sizes = {};  // of each, the value of every variable
   double bits = 0;
 };
 
@@ -166,6 +166,8 @@ class Solver {
   // Sizes that no trace has, at which terms are told apart: of each, the value of every variable.
   void draw(std::vector<std::vector<int64_t>> unseen) { unseen_ = std::move(unseen); }
   const std::vector<std::vector<int64_t>>& unseen() const { return unseen_; }
+  // None where nothing but 11, 13 and other numbers that nobody cuts by leaves the same remainder.
+  const SharedRemainders& shared_remainders() const;
   // By which numbers sizes are cut, of which the traces tell; given back to another solver, they are as windows: sides are cut alike.
   const std::set<int64_t>& told_cuts() const { return told_cuts_; }
   void know_cuts(const std::set<int64_t>& cuts) { cuts_.assign(cuts.begin(), cuts.end()); }
@@ -190,6 +192,8 @@ class Solver {
   }
   // A table is counted by it: what was taken for it counts, and other sides may be rounded as it is, and cut by what cuts it.
   void note_used(dim::Dim size) const;
+  // A tensor's size that inference knows since some integers were solved.
+  void note_learned(dim::Dim size) { learned_.emplace(size.expr(), learned_.size()); }
   // A tensor's size that follows from a guess says nothing more of the rounding than that.
   void note_guessed(dim::Dim size) { follow_guesses_.push_back(size); }
 
@@ -209,9 +213,14 @@ class Solver {
     auto operator<=>(const AtomsKey&) const = default;
   };
 
+  // What leaves room for chance and was taken, when so many sizes had been learned.
+  struct Guess {
+    dim::Dim size;
+    size_t num_learned;
+  };
+
   static constexpr size_t kFewestToRank = 3;
 
-  const SharedRemainders& shared_remainders() const;
   void note_taken(const std::vector<int64_t>& wanted, Taken taken) const;
   void note_rounded(dim::Dim size) const;
   // Whether all that it is of is known at the place.
@@ -219,7 +228,8 @@ class Solver {
   // Takes note of what was taken.
   void take(const std::vector<int64_t>& wanted, const Solution& taken, const Around& around) const;
 
-  std::vector<Atom> atoms_of(const Around& around) const;
+  bool follows_guess(dim::Dim size, std::span<const int64_t> wanted, const Around& around) const;
+  std::vector<Atom> atoms_of(std::span<const int64_t> wanted, const Around& around) const;
   // Whether there are as many traces as it takes to rank what leaves room for chance.
   bool ranks(std::span<const int64_t> wanted) const { return wanted.size() >= kFewestToRank && !unseen_.empty(); }
   // What it is at each point; nullptr where it has no value at one.
@@ -258,7 +268,8 @@ class Solver {
   mutable std::map<AtomsKey, Terms> terms_over_;
   mutable std::map<std::vector<int64_t>, std::vector<Solved>> open_;
   mutable std::vector<dim::Dim> guessed_;
-  mutable std::set<std::vector<int64_t>> guessed_lists_;    // solved by what leaves room for chance, at any time
+  std::unordered_map<const dim::Expr*, size_t> learned_;                // sizes of tensors, by how many were before
+  mutable std::map<std::vector<int64_t>, std::vector<Guess>> guesses_;  // taken at any time
   mutable std::set<std::vector<int64_t>> guessed_amounts_;  // solved by what guesses how it is rounded, at any time
   std::vector<dim::Dim> follow_guesses_;
 };

@@ -11,6 +11,7 @@
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/same_node.h"
 #include "thaw/lift/steady_sizes.h"
+#include "thaw/ops/rule/product_groups.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
@@ -87,8 +88,11 @@ class Finder {
     const ops::Shape* data = sizes_of_data(node);
     // What is as large in every trace, as a list of sizes, is cut alike.
     if (!data || std::ranges::none_of(*data, &dim::Dim::is_symbolic)) return;
+    const std::set<size_t> kept =
+        ops::role_of(node, input) == ops::Role::kShape ? axes_kept(*data, lists) : std::set<size_t>();
     std::optional<std::vector<const ir::Node*>> alike;
     for (size_t element = 0; element < lists.front().size(); ++element) {
+      if (kept.contains(element)) continue;
       const int64_t at = lists.front()[element];
       // Below 1 a number means something else, but for amounts: the rest, as long as before, from the end.
       const int64_t least = pads ? 0 : 1;
@@ -105,6 +109,25 @@ class Finder {
       for (const ir::Node* each : *alike) unknown.steady_at.push_back({each->output(0)->name(), input, element});
       found_.push_back(std::move(unknown));
     }
+  }
+
+  // Of a shape: what is made of axes that are constants of the model. lists: the shape in each trace.
+  std::set<size_t> axes_kept(const ops::Shape& data, const std::vector<std::vector<int64_t>>& lists) const {
+    std::vector<std::vector<int64_t>> in, out(lists.front().size());
+    for (const dim::Dim axis : data) {
+      in.push_back(axis.is_constant() ? std::vector<int64_t>(lists.size(), *axis.constant())
+                                      : in_traces(axis, variables_));
+      if (in.back().empty()) return {};
+    }
+    for (const std::vector<int64_t>& list : lists)
+      for (size_t axis = 0; axis < list.size(); ++axis) out[axis].push_back(list[axis]);
+    std::set<size_t> kept;
+    for (const ops::AxisGroup& group : ops::leading_groups(in, out)) {
+      const auto made_of = std::span(data).subspan(group.in_begin, group.in_end - group.in_begin);
+      if (!std::ranges::all_of(made_of, [](dim::Dim axis) { return axis.is_constant(); })) continue;
+      for (size_t axis = group.out_begin; axis < group.out_end; ++axis) kept.insert(axis);
+    }
+    return kept;
   }
 
   // Those that read the same numbers at the same place, and data of the same sizes.
