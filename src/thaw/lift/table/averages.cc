@@ -68,18 +68,18 @@ std::optional<TableFit> fit_growing_averages(std::span<const ir::Tensor* const> 
   return std::nullopt;
 }
 
-std::optional<Generated> fit_averages(const RowTable& table) {
+std::optional<Generated> fit_averages(const Given& table) {
   const View& view = table.view;
   const auto is_short = [](const auto& list) { return list.empty() || list.front() <= 0; };
-  if (view.kind != Kind::kReal || view.width == 0 || std::ranges::any_of(view.entries, is_short)) return std::nullopt;
+  if (std::ranges::any_of(view.entries, is_short)) return std::nullopt;
   std::vector<double> each;
   for (int64_t cell = 0; cell < view.width; ++cell) each.push_back(static_cast<double>(cell));
   const Formula i = position(0), cell = numbers(std::move(each), Kind::kInteger, view.last_axis());
   const Formula n = view.length(), cells(view.width);
   const Formula average = average_of(i, n, cell, cells);
   if (!holds(view, average, 0, view.width)) return std::nullopt;
-  return Generated{fmt::format("averages of {} in {} cells", dim::to_string(view.length().dim), view.width),
-                   {{average, view.width}}};
+  return Generated{fmt::format("averages of {} in {} cells", dim::to_string(view.length().dim), view.width), average,
+                   view.width};
 }
 
 }  // namespace thaw::lifting

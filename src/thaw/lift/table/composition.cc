@@ -11,27 +11,27 @@
 namespace thaw::lifting {
 namespace {
 
-std::optional<Sequence> fit_in_any_way(const View& column, const RowTable& table) {
-  if (auto fit = fit_sequence(column, table.context)) return fit;
-  for (const CounterPtr& counter : table.counters)
-    if (auto fit = fit_sequence_in(column, *counter, table.context)) return fit;
-  for (const LayoutPtr& layout : table.layouts) {
-    if (!layout->is_grid() || column.kind == Kind::kTruth) continue;
-    const Counter* counters[] = {&layout->row(), &layout->column()};
-    const auto cells = by_counters(column, counters);
-    if (!cells) continue;
-    const bool real = column.kind == Kind::kReal;
-    auto fit = fit_separate(*cells, table.context, Through::kFirst, Steps::kAlike, fit_sequence);
-    if (!fit && real) fit = fit_separate(*cells, table.context, Through::kLargest, Steps::kNone, fit_sequence);
-    if (!fit && !real) fit = fit_separate(*cells, table.context, Through::kFirst, Steps::kEach, fit_sequence);
-    const Formula places[] = {layout->row().formula(), layout->column().formula()};
-    if (const auto formula = fit ? substitute(fit->formula, places) : std::nullopt)
-      return Sequence{fmt::format("{}, over {}", fit->description, layout->describe()), *formula};
-  }
+// Over rows and columns.
+std::optional<Generated> fit_cells(const Given& cells) {
+  if (auto fit = fit_separate(cells, Through::kFirst, Steps::kAlike, fit_sequence)) return fit;
+  const bool real = cells.view.kind == Kind::kReal;
+  return real ? fit_separate(cells, Through::kLargest, Steps::kNone, fit_sequence)
+              : fit_separate(cells, Through::kFirst, Steps::kEach, fit_sequence);
+}
+
+std::optional<Generated> fit_in_any_way(const View& column, const Given& table) {
+  if (auto fit = fit_sequence({column, table.context})) return fit;
+  constexpr int kCounterAndDigit = 2;
+  const Given once(column, table.context, kCounterAndDigit);
+  for (const CounterPtr& counter : table.counters())
+    if (auto fit = fit_at_keys(once, {{key_of(*counter)}}, fit_sequence)) return fit;
+  for (const LayoutPtr& layout : table.layouts())
+    if (layout->is_grid() && column.kind != Kind::kTruth)
+      if (auto fit = fit_at_keys(once, {{key_of(*layout)}}, fit_cells)) return fit;
   return std::nullopt;
 }
 
-using FitColumn = std::function<std::optional<Sequence>(const View&)>;
+using FitColumn = std::function<std::optional<Generated>(const View&)>;
 
 // Beside columns that are cosines of positions, one that is 1 as far as the traces go may be another that turns too slowly for them: of
 // a column alone nothing tells (fit_columns.cc).
@@ -77,38 +77,32 @@ std::optional<Generated> each_column(const View& view, const FitColumn& fit_one)
       auto fit = fit_one(column);
       if (!fit) return std::nullopt;
       if (c == 0) out.description = std::move(fit->description);
-      known.emplace_back(std::move(column), std::move(fit->formula));
+      known.emplace_back(std::move(column), fit->formula());
     }
     out.parts.push_back({known[index].second, 1});
   }
   return out;
 }
 
-constexpr int64_t kMostComposedColumns = 256;
-
 }  // namespace
 
-std::optional<Generated> fit_lines(const RowTable& table) {
-  if (table.view.width == 0 || table.view.width > kMostComposedColumns) return std::nullopt;
-  return each_column(table.view, [&](const View& column) { return fit_line_of(column, table.context); });
+std::optional<Generated> fit_lines(const Given& table) {
+  return each_column(table.view, [&](const View& column) { return fit_line({column, table.context}); });
 }
 
-std::optional<Generated> fit_lines_of_cells(const RowTable& table) {
-  if (table.view.width == 0 || table.view.width > kMostComposedColumns) return std::nullopt;
-  return each_column(table.view, [&](const View& column) -> std::optional<Sequence> {
-    RowTable one{column, table.layouts, table.counters, table.context};
-    if (const auto fit = fit_columns(one)) return Sequence{fit->description, fit->parts.front().formula};
-    for (const LayoutPtr& layout : table.layouts) {
-      if (!layout->is_grid()) continue;
-      for (const Counter* counter : {&layout->row(), &layout->column()})
-        if (auto fit = fit_line_in(column, *counter, table.context)) return fit;
-    }
-    return std::nullopt;
+std::optional<Generated> fit_lines_of_cells(const Given& table) {
+  std::vector<Key> keys;
+  for (const LayoutPtr& layout : table.layouts())
+    if (layout->is_grid())
+      for (const Counter* counter : {&layout->row(), &layout->column()}) keys.push_back(key_of(*counter));
+  return each_column(table.view, [&](const View& column) {
+    const Given given(column, table.context);
+    auto fit = fit_columns_by(given, table.counters());
+    return fit ? fit : fit_at_keys(given, keys, fit_whole_line);
   });
 }
 
-std::optional<Generated> fit_sequences(const RowTable& table) {
-  if (table.view.width == 0 || table.view.width > kMostComposedColumns) return std::nullopt;
+std::optional<Generated> fit_sequences(const Given& table) {
   return each_column(table.view, [&](const View& column) { return fit_in_any_way(column, table); });
 }
 

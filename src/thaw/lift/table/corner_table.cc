@@ -77,8 +77,8 @@ std::optional<int64_t> count_behind(const View& view, size_t largest) {
 
 }  // namespace
 
-std::optional<Generated> fit_corner(const View& view) {
-  if (view.growing.size() < 2 || view.traces() < 2) return std::nullopt;
+std::optional<Generated> fit_corner(const Given& table) {
+  const View& view = table.view;
   if (std::ranges::any_of(view.entries, [](const auto& entries) { return entries.empty(); })) return std::nullopt;
   const auto largest = largest_trace(view);
   const auto behind = largest ? count_behind(view, *largest) : std::nullopt;
@@ -91,12 +91,12 @@ std::optional<Generated> fit_corner(const View& view) {
   dims.push_back(view.width);
   const auto emit = [form = view.without_entries(), dims, behind = *behind,
                      kept = kept_table(view, *largest, *behind)](TableEmitter& e) {
-    ir::Value* table = nullptr;
+    ir::Value* rows = nullptr;
     if (form.kind == Kind::kReal) {
-      table = e.floats(dims, std::vector<float>(kept.begin(), kept.end()));
+      rows = e.floats(dims, std::vector<float>(kept.begin(), kept.end()));
     } else {
-      table = e.emit("Reshape", {e.list(std::vector<int64_t>(kept.begin(), kept.end())), e.list(dims)});
-      if (form.kind == Kind::kTruth) table = e.cast(table, ir::DataType::kBool);
+      rows = e.emit("Reshape", {e.list(std::vector<int64_t>(kept.begin(), kept.end())), e.list(dims)});
+      if (form.kind == Kind::kTruth) rows = e.cast(rows, ir::DataType::kBool);
     }
     for (size_t axis = 0; axis < form.growing.size(); ++axis) {
       const Size& n = form.growing[axis];
@@ -104,9 +104,9 @@ std::optional<Generated> fit_corner(const View& view) {
       const Formula grows = n - constant_size(behind, n.at.size()), at = position(0);
       const Formula place = behind == 0 ? at : choose(less(at, grows), at + Formula(behind), at - grows);
       const dim::Dim axes[] = {n.dim};
-      table = e.emit("Gather", {table, emit_formula(place, axes, e)}, {{"axis", static_cast<int64_t>(axis)}});
+      rows = e.emit("Gather", {rows, emit_formula(place, axes, e)}, {{"axis", static_cast<int64_t>(axis)}});
     }
-    return table;
+    return rows;
   };
   return made(view, std::move(description), emit);
 }

@@ -1,7 +1,6 @@
 #include "thaw/lift/table/counter.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -94,11 +93,9 @@ CounterPtr digit_of(const View& view, int64_t column, const Solver& solver, bool
 const std::vector<int64_t>& Counter::at(size_t trace) const {
   const auto [known, is_new] = known_.try_emplace(trace);
   if (is_new) {
-    Points points{.trace = trace, .positions = {std::vector<double>(static_cast<size_t>(rows_.at[trace]))}};
-    std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
-    const Numbers all = evaluate(formula_, points);
+    const Numbers all = evaluate(formula_, all_places({&rows_, 1}, trace));
     known->second.assign(all.entries.begin(), all.entries.end());
-    known->second.resize(points.positions[0].size(), 0);  // of a counter that is a constant
+    known->second.resize(static_cast<size_t>(rows_.at[trace]), 0);  // of a counter that is a constant
   }
   return known->second;
 }

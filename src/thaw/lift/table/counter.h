@@ -34,8 +34,4 @@ using CounterPtr = std::shared_ptr<const Counter>;
 // row divided by a size, the rest of it, or both.
 std::vector<CounterPtr> digits_of(const View& view, int64_t column, const Solver& solver);
 
-// Of rows of reals: positions behind a context of a fixed length, where a column is their sine or cosine; those of pooled
-// rows behind a first one that stays.
-void add_late_counters(const View& view, std::vector<CounterPtr>& counters);
-
 }  // namespace thaw::lifting

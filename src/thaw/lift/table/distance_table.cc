@@ -49,7 +49,7 @@ Known known_of(const std::vector<double>& numbers, int64_t middle, int64_t step)
 
 }  // namespace
 
-std::optional<Sequence> fit_distance_table(const View& distances, const View& table) {
+std::optional<Generated> fit_distance_table(const View& distances, const View& table) {
   int64_t before = 0, after = 0;  // distances on both sides of 0
   for (size_t k = 0; k < table.traces(); ++k) {
     before = std::max(before, table.growing[1].at[k] - 1);
@@ -89,9 +89,9 @@ std::optional<Sequence> fit_distance_table(const View& distances, const View& ta
   const Formula formula = look_up_rows(std::move(numbers), 1, distances.kind, index, std::move(limits));
   if (!holds(table, formula, 0, 1)) return std::nullopt;
   if (low.settled && high.settled)
-    return Sequence{"kept entries of each distance, the same from some distance on", formula};
+    return Generated{"kept entries of each distance, the same from some distance on", formula};
   const int64_t known = low.settled ? high.known : high.settled ? low.known : std::min(low.known, high.known);
-  return Sequence{fmt::format("kept entries of each distance, known up to {}", known), formula};
+  return Generated{fmt::format("kept entries of each distance, known up to {}", known), formula};
 }
 
 }  // namespace thaw::lifting

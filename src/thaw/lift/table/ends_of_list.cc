@@ -39,10 +39,9 @@ std::optional<Middle> middle_of(const std::vector<double>& list, double toleranc
 
 }  // namespace
 
-std::optional<Generated> fit_ends(const RowTable& table) {
+std::optional<Generated> fit_ends(const Given& table) {
   const View& view = table.view;
   constexpr int64_t kLeast = 16;  // entries of the largest: fewer are alike by chance
-  if (view.kind != Kind::kReal || view.width != 1 || view.traces() < 2) return std::nullopt;
   const std::vector<int64_t>& lengths = view.length().at;
   const auto largest = static_cast<size_t>(std::ranges::max_element(lengths) - lengths.begin());
   const std::vector<double>& list = view.entries[largest];
@@ -80,7 +79,7 @@ std::optional<Generated> fit_ends(const RowTable& table) {
   return Generated{fmt::format("{}, but for the first {} and the last {}",
                                middle->step == 1 ? "the same" : fmt::format("{} numbers again and again", middle->step),
                                middle->before, middle->behind),
-                   {{sum, 1}}};
+                   sum};
 }
 
 }  // namespace thaw::lifting

@@ -301,6 +301,15 @@ class Rounding {
 
 }  // namespace
 
+Points all_places(std::span<const Size> axes, size_t trace) {
+  Points points{.trace = trace, .positions = {}};
+  for (const Size& size : axes) {
+    auto& positions = points.positions.emplace_back(static_cast<size_t>(size.at[trace]));
+    std::iota(positions.begin(), positions.end(), 0);
+  }
+  return points;
+}
+
 Numbers evaluate(const Formula& formula, const Points& points) { return Evaluation(points).of(formula); }
 
 std::vector<double> spread(const Numbers& numbers, std::span<const int64_t> dims) {

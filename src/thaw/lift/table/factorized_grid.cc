@@ -142,9 +142,10 @@ Generated factorized(const View& view, const CellGrid& grid, const FactorLengths
 
 }  // namespace
 
-std::optional<Generated> fit_factorized(const View& view, TableContext& context) {
-  constexpr int64_t kLeastChannels = 2, kMostWork = int64_t{1} << 28, kLongest = 160;
-  if (view.kind != Kind::kReal || view.width < kLeastChannels || view.traces() < 2) return std::nullopt;
+std::optional<Generated> fit_factorized(const Given& table) {
+  const View& view = table.view;
+  TableContext& context = table.context;
+  constexpr int64_t kMostWork = int64_t{1} << 28, kLongest = 160;
   const auto scale = scale_of(view);
   if (!scale) return std::nullopt;
   int64_t work = kMostWork;

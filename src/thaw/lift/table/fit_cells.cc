@@ -32,7 +32,7 @@ std::vector<Scaling> scalings(const Size& n, const Formula& side) {
           {"by centres", (two * i + Formula(1)) * side, two * n}};
 }
 
-std::optional<Sequence> fit_neighbours(const View& view, const Formula& side, const std::string& text) {
+std::optional<Generated> fit_neighbours(const View& view, const Formula& side, const std::string& text) {
   const Formula last = side - Formula(1);
   for (const Scaling& scaling : scalings(view.length(), side)) {
     const Formula low = scaling.scaled / scaling.under;
@@ -65,8 +65,8 @@ bool is_line_everywhere(const View& view) {
 
 }  // namespace
 
-std::optional<Sequence> fit_linspace(const View& view) {
-  if (view.kind != Kind::kReal) return std::nullopt;
+std::optional<Generated> fit_linspace(const Given& column) {
+  const View& view = column.view;
   const Size& n = view.length();
   size_t longest = 0, shortest = 0;
   std::vector<double> steps;
@@ -100,8 +100,8 @@ std::optional<Sequence> fit_linspace(const View& view) {
   return std::nullopt;
 }
 
-std::optional<Sequence> fit_positions(const View& view, const TableContext& context) {
-  if (view.kind != Kind::kInteger) return std::nullopt;
+std::optional<Generated> fit_positions(const Given& column) {
+  const View& view = column.view;
   if (is_line_everywhere(view)) return std::nullopt;
   std::vector<int64_t> low, high;  // of the other length, by trace
   for (size_t k = 0; k < view.traces(); ++k) {
@@ -111,7 +111,7 @@ std::optional<Sequence> fit_positions(const View& view, const TableContext& cont
     low.push_back(last + 1);
     high.push_back((last + 1) * n / (n - 1) + 1);
   }
-  for (const Variable& v : context.variables) {
+  for (const Variable& v : column.context.variables) {
     bool fits = true;
     for (size_t k = 0; k < view.traces(); ++k) fits &= low[k] <= v.at[k] && v.at[k] <= high[k];
     if (!fits) continue;
@@ -125,10 +125,10 @@ std::optional<Sequence> fit_positions(const View& view, const TableContext& cont
   return std::nullopt;
 }
 
-std::optional<Sequence> fit_weights(const View& view, const TableContext& context) {
+std::optional<Generated> fit_weights(const Given& column) {
+  const View& view = column.view;
   constexpr int64_t kLargestSide = int64_t{1} << 20;
-  if (view.kind != Kind::kReal) return std::nullopt;
-  std::vector<int64_t> sides = context.sides;
+  std::vector<int64_t> sides = column.context.sides;
   const auto& list = view.entries[0];
   if (std::any_of(list.begin(), list.end(), [](double w) { return w < 0 || w > 1; })) return std::nullopt;
   const auto n = static_cast<double>(list.size());

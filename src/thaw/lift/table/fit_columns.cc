@@ -7,11 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "thaw/lift/table/amplitude.h"
 #include "thaw/lift/table/frequencies.h"
 #include "thaw/lift/table/generators.h"
-#include "thaw/lift/table/sinusoid.h"
 #include "thaw/lift/table/table_sizes.h"
+#include "thaw/lift/table/wave.h"
 #include "thaw/math/rotary_frequencies.h"
 
 namespace thaw::lifting {
@@ -78,15 +77,12 @@ std::optional<ColumnValues> as_function(const View& view, int64_t column, const 
 }
 
 bool gives_values(const ColumnValues& values, const View& view, const ColumnFit& fit) {
-  // An angle was rounded to float32 before its cosine was taken.
-  constexpr double kRounding = 1.2e-7;
   const bool is_sinusoid = fit.function != Function::kAffine;
   for (size_t x = 0; x < values.at.size(); ++x) {
     if (std::isnan(values.at[x])) continue;
     const double at = static_cast<double>(values.first + static_cast<int64_t>(x)), expected = fit.at(at);
     if (view.close(values.at[x], expected)) continue;
-    if (!is_sinusoid || std::abs(values.at[x] - expected) > view.tolerance + kRounding * std::abs(fit.scale * at))
-      return false;
+    if (!is_sinusoid || !is_near_wave(view, values.at[x], expected, fit.scale * at)) return false;
   }
   return true;
 }
@@ -110,24 +106,24 @@ bool fit_affine(const ColumnValues& values, const View& view, ColumnFit& fit) {
 
 bool fit_angle(const ColumnValues& values, const View& view, ColumnFit& fit) {
   const bool sine = fit.function == Function::kSin;
-  std::vector<std::pair<double, double>> entries;
+  std::vector<Sample> samples;
   for (size_t i = 0; i < values.at.size(); ++i) {
     const int64_t x = values.first + static_cast<int64_t>(i);
     if (std::isnan(values.at[i])) continue;
     if (std::abs(values.at[i]) > 1 + view.tolerance) return false;
-    if (x > 0) entries.emplace_back(static_cast<double>(x), values.at[i]);
+    if (x > 0) samples.push_back({static_cast<double>(x), values.at[i]});
   }
   // Any entry is a sine; that it is 0 where its angle is says nothing.
-  if (entries.size() == 1 && entries.front().second != (sine ? 0 : 1)) return false;
+  if (samples.size() == 1 && samples.front().entry != (sine ? 0 : 1)) return false;
   const auto take = [&](const Angle& angle) {
     fit.scale = angle.step;
     fit.weight = angle.weight;
     // A cosine that is flat as far as the traces go may be of a very small multiple: the others of its run tell.
     return (fit.weight > 0 || !sine) && gives_values(values, view, fit);
   };
-  if (take(angle_of(entries, sine))) return true;
-  const bool begins_late = !entries.empty() && entries.front().first > 1;
-  return begins_late && take(angle_from_neighbours(entries, sine));
+  if (take(angle_of(samples, sine))) return true;
+  const bool begins_late = !samples.empty() && samples.front().x > 1;
+  return begins_late && take(angle_from_neighbours(samples, sine));
 }
 
 std::optional<ColumnFit> fit_in(const View& view, int64_t column, const CounterPtr& counter,
@@ -143,13 +139,12 @@ std::optional<ColumnFit> fit_in(const View& view, int64_t column, const CounterP
 }
 
 // like: the column before, which tells how the rows are counted most of the time.
-std::optional<ColumnFit> fit_column(const RowTable& table, int64_t column, std::span<const Function> functions,
-                                    const ColumnFit* like) {
+std::optional<ColumnFit> fit_column(const View& view, std::span<const CounterPtr> counters, int64_t column,
+                                    std::span<const Function> functions, const ColumnFit* like) {
   if (like && std::find(functions.begin(), functions.end(), like->function) != functions.end())
-    if (auto fit = fit_in(table.view, column, like->counter, {&like->function, 1})) return fit;
-  for (const auto* counters : {&table.counters, &table.distances})
-    for (const CounterPtr& counter : *counters)
-      if (auto fit = fit_in(table.view, column, counter, functions)) return fit;
+    if (auto fit = fit_in(view, column, like->counter, {&like->function, 1})) return fit;
+  for (const CounterPtr& counter : counters)
+    if (auto fit = fit_in(view, column, counter, functions)) return fit;
   return std::nullopt;
 }
 
@@ -320,15 +315,15 @@ Part outer_product(std::span<const ColumnFit> run, const View& view, const Solve
   return {within(scaled, std::move(limits)) + numbers(offsets, kind, view.last_axis()), count};
 }
 
-std::optional<Generated> fit_plain_columns(const RowTable& table) {
-  const View& view = table.view;
+std::optional<Generated> fit_plain_columns(const View& view, std::span<const CounterPtr> counters,
+                                           TableContext& context) {
   // A sine of small angles looks like a line: all columns are of one function where they can be.
   constexpr Function kEach[] = {Function::kAffine, Function::kCos, Function::kSin};
   std::vector<ColumnFit> fits;
   const auto fit_all = [&](std::span<const Function> functions) {
     fits.clear();
     for (int64_t column = 0; column < view.width; ++column) {
-      const auto fit = fit_column(table, column, functions, fits.empty() ? nullptr : &fits.back());
+      const auto fit = fit_column(view, counters, column, functions, fits.empty() ? nullptr : &fits.back());
       if (!fit) return false;
       fits.push_back(*fit);
     }
@@ -350,7 +345,7 @@ std::optional<Generated> fit_plain_columns(const RowTable& table) {
       columns.push_back(static_cast<int64_t>(column));
       kind.push_back(fits[column]);
     }
-    straighten(view, columns, kind, table.context.frequencies);
+    straighten(view, columns, kind, context.frequencies);
     for (size_t i = 0; i < columns.size(); ++i) fits[static_cast<size_t>(columns[i])] = kind[i];
   };
   const bool is_family = OneFamily(view, fits).tell();
@@ -363,32 +358,38 @@ std::optional<Generated> fit_plain_columns(const RowTable& table) {
     straighten_all([&](size_t column) { return column >= begin && column < end; });
   }
   if (std::ranges::any_of(fits, [&](const ColumnFit& fit) { return !fit.is_told && fit.is_flat(view); })) {
-    if (table.context.frequencies.is_last) return std::nullopt;
-    table.context.frequencies.badly = true;  // the table of sines that comes after it may tell
+    if (context.frequencies.is_last) return std::nullopt;
+    context.frequencies.badly = true;  // the table of sines that comes after it may tell
   }
   for (size_t begin = 0, end = 0; begin < fits.size(); begin = end) {
     end = end_of_run(fits, begin);
-    out.parts.push_back(outer_product(std::span(fits).subspan(begin, end - begin), view, table.context.solver));
+    out.parts.push_back(outer_product(std::span(fits).subspan(begin, end - begin), view, context.solver));
   }
   return out;
 }
 
 }  // namespace
 
-std::optional<Generated> fit_columns(const RowTable& table) {
+std::optional<Generated> fit_columns_by(const Given& table, std::span<const CounterPtr> counters) {
   const View& view = table.view;
-  if (view.kind == Kind::kTruth || view.width == 0) return std::nullopt;
-  if (auto fit = fit_plain_columns(table)) return fit;
+  if (view.kind == Kind::kTruth) return std::nullopt;
+  if (auto fit = fit_plain_columns(view, counters, table.context)) return fit;
   const auto height = amplitude_of(view);
   if (!height) return std::nullopt;
   View unit = view;
   for (auto& entries : unit.entries)
     for (double& entry : entries) entry /= *height;
-  auto fit = fit_plain_columns({unit, table.layouts, table.counters, table.context, table.distances});
+  auto fit = fit_plain_columns(unit, counters, table.context);
   if (!fit) return std::nullopt;
   fit->description += fmt::format(", times {:.9g}", *height);
   for (Part& part : fit->parts) part.formula = part.formula * real_number(*height);
   return fit;
+}
+
+std::optional<Generated> fit_columns(const Given& table) {
+  std::vector<CounterPtr> counters = table.counters();
+  std::ranges::copy(table.distances(), std::back_inserter(counters));
+  return fit_columns_by(table, counters);
 }
 
 }  // namespace thaw::lifting

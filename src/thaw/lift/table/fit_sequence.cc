@@ -13,17 +13,6 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr int kMostDigits = 3;
-
-bool is_empty(const View& view) {
-  return std::any_of(view.entries.begin(), view.entries.end(), [](const auto& list) { return list.empty(); });
-}
-
-std::optional<Sequence> fit_constant(const View& view) {
-  const Formula formula = numbers({view.entries[0].front()}, view.kind, 0);
-  return checked(view, formula, fmt::format("{} everywhere", view.entries[0].front()));
-}
-
 // How much of the last of windows as long as the list is there: all of it, where a size is whole windows. Many sizes give
 // the rest of a small window by chance.
 std::optional<Size> part_of_last_window(const std::vector<int64_t>& wanted, const Size& window, const Solver& solver) {
@@ -41,38 +30,6 @@ std::optional<Size> part_of_last_window(const std::vector<int64_t>& wanted, cons
     if (part.at == wanted) return part;
   }
   return std::nullopt;
-}
-
-// Numbers that are the same in every trace, of a length that is too: what comes again after a few positions.
-std::optional<Sequence> fit_same(const View& view) {
-  constexpr int64_t kMostNumbers = 64;
-  if (view.traces() < 2 || !view.length().dim.is_constant() || view.length().at.front() > kMostNumbers)
-    return std::nullopt;
-  const std::vector<double>& all = view.entries.front();
-  return checked(view, look_up_rows(all, 1, view.kind, position(0)), fmt::format("{} numbers", all.size()));
-}
-
-// Two values, the second from some position on.
-std::optional<Sequence> fit_step(const View& view, const Solver& solver) {
-  std::vector<int64_t> ends;
-  const double before = view.entries[0].front();
-  double after = before;
-  bool shown = false, goes_on = view.kind != Kind::kReal;
-  for (const auto& list : view.entries) {
-    const auto end = std::find_if(list.begin(), list.end(), [&](double entry) { return entry != before; });
-    ends.push_back(end - list.begin());
-    goes_on |= ends.back() > 1 || list.end() - end > 1;
-    if (end != list.end()) after = *end;
-    shown |= end != list.begin() && end != list.end();
-  }
-  // Where each trace has one value alone, nothing tells that they follow a position; nor do two reals, whatever they are.
-  if (!shown || !goes_on) return std::nullopt;
-  auto end = solve_end(ends, view, solver);
-  if (!end) end = part_of_last_window(ends, view.length(), solver);
-  if (after == before || !end) return std::nullopt;
-  const Formula formula =
-      choose(less(position(0), *end), numbers({before}, view.kind, 0), numbers({after}, view.kind, 0));
-  return checked(view, formula, fmt::format("{} below {}, then {}", before, dim::to_string(end->dim), after));
 }
 
 // A size, or a size below 0.
@@ -129,9 +86,53 @@ std::optional<Size> solve_step(const View& view, const std::vector<int64_t>& ste
   return solve_signed(steps, view, solver);
 }
 
+}  // namespace
+
+std::optional<Generated> fit_constant(const Given& column) {
+  const View& view = column.view;
+  const Formula formula = numbers({view.entries[0].front()}, view.kind, 0);
+  return checked(view, formula, fmt::format("{} everywhere", view.entries[0].front()));
+}
+
+// Numbers that are the same in every trace, of a length that is too: what comes again after a few positions.
+std::optional<Generated> fit_same(const Given& column) {
+  const View& view = column.view;
+  constexpr int64_t kMostNumbers = 64;
+  if (!view.length().dim.is_constant() || view.length().at.front() > kMostNumbers) return std::nullopt;
+  const std::vector<double>& all = view.entries.front();
+  return checked(view, look_up_rows(all, 1, view.kind, position(0)), fmt::format("{} numbers", all.size()));
+}
+
+// Two values, the second from some position on.
+std::optional<Generated> fit_step(const Given& column) {
+  const View& view = column.view;
+  const Solver& solver = column.context.solver;
+  std::vector<int64_t> ends;
+  const double before = view.entries[0].front();
+  double after = before;
+  bool shown = false, goes_on = view.kind != Kind::kReal;
+  for (const auto& list : view.entries) {
+    const auto end = std::find_if(list.begin(), list.end(), [&](double entry) { return entry != before; });
+    ends.push_back(end - list.begin());
+    goes_on |= ends.back() > 1 || list.end() - end > 1;
+    if (end != list.end()) after = *end;
+    shown |= end != list.begin() && end != list.end();
+  }
+  // Where each trace has one value alone, nothing tells that they follow a position; nor do two reals, whatever they are.
+  if (!shown || !goes_on) return std::nullopt;
+  auto end = solve_end(ends, view, solver);
+  if (!end) end = part_of_last_window(ends, view.length(), solver);
+  if (after == before || !end) return std::nullopt;
+  const Formula formula =
+      choose(less(position(0), *end), numbers({before}, view.kind, 0), numbers({after}, view.kind, 0));
+  return checked(view, formula, fmt::format("{} below {}, then {}", before, dim::to_string(end->dim), after));
+}
+
 // step * index + start, both sizes; the index may begin to count, and stop, at others.
-std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
-  if (view.kind != Kind::kInteger) return std::nullopt;
+std::optional<Generated> fit_line(const Given& column) {
+  const View& view = column.view;
+  const Solver& solver = column.context.solver;
+  if (std::ranges::any_of(view.entries, &std::vector<double>::empty)) return std::nullopt;
   std::vector<int64_t> steps, starts, begins, stops;
   bool late = false, stopped = false, all_stopped = true;
   int64_t longest_rest = 0;
@@ -185,31 +186,17 @@ std::optional<Sequence> fit_line(const View& view, const Solver& solver) {
   return std::nullopt;
 }
 
-std::optional<Sequence> fit_of(const View& view, TableContext& context, int digits);
-
-// A function of a counter instead of the index.
-std::optional<Sequence> fit_counted(const View& view, const Counter& counter, TableContext& context, int digits) {
-  const Counter* counters[] = {&counter};
-  const auto values = by_counters(view, counters);
-  auto fit = values ? fit_of(*values, context, digits) : std::nullopt;
-  if (!fit) return std::nullopt;
-  const auto formula = substitute(fit->formula, {&counter.formula(), 1});
-  if (!formula) return std::nullopt;
-  return Sequence{fmt::format("{}, where index is {}", fit->description, counter.name()), *formula};
-}
-
-std::optional<Sequence> fit_sinusoid(const View& view, TableContext& context) {
-  RowTable table{view, {}, {}, context};
-  table.counters.push_back(std::make_shared<const Counter>("index", position(0), view.length(), view.length()));
-  auto fit = fit_columns(table);
-  if (!fit) return std::nullopt;
-  return Sequence{fit->description, fit->parts.front().formula};
+std::optional<Generated> fit_sinusoid(const Given& column) {
+  const Size& length = column.view.length();
+  const CounterPtr index[] = {std::make_shared<const Counter>("index", position(0), length, length)};
+  return fit_columns_by(column, index);
 }
 
 // A multiple of a sequence of small integers, from a number on.
-std::optional<Sequence> fit_multiple(const View& view, TableContext& context, int digits) {
+std::optional<Generated> fit_multiple(const Given& column) {
   constexpr double kMostExact = 9007199254740992.0;  // 2^53: a double tells larger integers no longer apart
-  if (view.kind != Kind::kInteger) return std::nullopt;
+  const View& view = column.view;
+  if (column.digits == 0) return std::nullopt;
   for (const auto& list : view.entries)
     for (const double entry : list)
       if (!(std::abs(entry) <= kMostExact)) return std::nullopt;
@@ -221,14 +208,16 @@ std::optional<Sequence> fit_multiple(const View& view, TableContext& context, in
     View values = view;
     for (auto& list : values.entries)
       for (double& entry : list) entry = (entry - static_cast<double>(start)) / static_cast<double>(factor);
-    auto fit = fit_of(values, context, digits);
+    const auto fit = fit_sequence({values, column.context, column.digits - 1});
     if (!fit) continue;
-    return Sequence{start == 0 ? fmt::format("{} * ({})", factor, fit->description)
-                               : fmt::format("{} * ({}) + {}", factor, fit->description, start),
-                    fit->formula * Formula(factor) + Formula(start)};
+    return Generated{start == 0 ? fmt::format("{} * ({})", factor, fit->description)
+                                : fmt::format("{} * ({}) + {}", factor, fit->description, start),
+                     fit->formula() * Formula(factor) + Formula(start)};
   }
   return std::nullopt;
 }
+
+namespace {
 
 // Integers that are written as reals, a last bit off where they were computed in another order.
 std::optional<View> as_whole(const View& view) {
@@ -244,65 +233,24 @@ std::optional<View> as_whole(const View& view) {
   return whole;
 }
 
-std::optional<Sequence> fit_whole(const View& view, TableContext& context, int digits) {
-  const auto whole = view.kind == Kind::kReal ? as_whole(view) : std::nullopt;
-  auto fit = whole ? fit_of(*whole, context, digits) : std::nullopt;
-  if (!fit) return std::nullopt;
-  return checked(view, as_real(fit->formula), std::move(fit->description));
-}
-
-std::optional<Sequence> fit_of(const View& view, TableContext& context, int digits) {
-  if (is_empty(view)) return std::nullopt;
-  if (auto fit = fit_constant(view)) return fit;
-  if (auto fit = fit_whole(view, context, digits)) return fit;
-  if (auto fit = fit_line(view, context.solver)) return fit;
-  if (auto fit = fit_sinusoid(view, context)) return fit;
-  if (auto fit = fit_linspace(view)) return fit;
-  if (auto fit = fit_share(view, context.solver)) return fit;
-  if (auto fit = fit_logit(view, context.solver)) return fit;
-  if (auto fit = fit_log_distance(view)) return fit;
-  if (auto fit = fit_sinusoid_of_place(view)) return fit;
-  if (auto fit = fit_step(view, context.solver)) return fit;
-  if (auto fit = fit_positions(view, context)) return fit;
-  if (auto fit = fit_weights(view, context)) return fit;
-  if (auto fit = fit_single_places(view, context)) return fit;
-  if (auto fit = fit_raised_sinusoid_of_place(view)) return fit;
-  if (auto fit = fit_same(view)) return fit;
-  if (digits == 0) return std::nullopt;
-  for (const CounterPtr& digit : digits_of(view, 0, context.solver))
-    if (auto fit = fit_counted(view, *digit, context, digits - 1)) return fit;
-  return fit_multiple(view, context, digits - 1);
-}
-
 }  // namespace
 
-std::optional<Sequence> checked(const View& column, Formula formula, std::string description) {
+std::optional<Generated> fit_whole_numbers(const Given& column) {
+  const auto whole = as_whole(column.view);
+  const auto fit = whole ? fit_sequence({*whole, column.context, column.digits}) : std::nullopt;
+  return fit ? checked(column.view, as_real(fit->formula()), fit->description) : std::nullopt;
+}
+
+std::optional<Generated> checked(const View& column, Formula formula, std::string description) {
   if (!holds(column, formula, 0, 1)) return std::nullopt;
-  return Sequence{std::move(description), std::move(formula)};
+  return Generated{std::move(description), std::move(formula)};
 }
 
-std::optional<Sequence> fit_line_of(const View& column, TableContext& context) {
-  return is_empty(column) ? std::nullopt : fit_line(column, context.solver);
-}
-
-std::optional<Sequence> fit_sequence(const View& column, TableContext& context) {
-  return fit_of(column, context, kMostDigits);
-}
-
-std::optional<Sequence> fit_line_in(const View& column, const Counter& counter, TableContext& context) {
-  const Counter* counters[] = {&counter};
-  const auto values = by_counters(column, counters);
-  if (!values || is_empty(*values)) return std::nullopt;
-  const auto integers = as_whole(*values);
-  const auto fit = integers ? fit_line(*integers, context.solver) : std::nullopt;
-  const auto formula = fit ? substitute(fit->formula, {&counter.formula(), 1}) : std::nullopt;
-  if (!formula) return std::nullopt;
-  return Sequence{fmt::format("{}, where index is {}", fit->description, counter.name()),
-                  column.kind == Kind::kReal ? as_real(*formula) : *formula};
-}
-
-std::optional<Sequence> fit_sequence_in(const View& column, const Counter& counter, TableContext& context) {
-  return fit_counted(column, counter, context, 1);
+std::optional<Generated> fit_whole_line(const Given& column) {
+  const auto whole = as_whole(column.view);
+  auto fit = whole ? fit_line({*whole, column.context}) : std::nullopt;
+  if (!fit || column.view.kind != Kind::kReal) return fit;
+  return Generated{std::move(fit->description), as_real(fit->formula())};
 }
 
 }  // namespace thaw::lifting

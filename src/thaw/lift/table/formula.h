@@ -153,6 +153,8 @@ struct Points {
   std::vector<std::vector<double>> positions;  // by axis
   bool in_single = false;                      // whether every real is rounded to float32 as it is computed
 };
+// All positions of axes of these sizes.
+Points all_places(std::span<const Size> axes, size_t trace);
 Numbers evaluate(const Formula& formula, const Points& points);
 // Its entries at each of so many positions, also along axes that it does not vary along.
 std::vector<double> spread(const Numbers& numbers, std::span<const int64_t> dims);

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "thaw/lift/table/sinusoid.h"
 #include "thaw/math/rotary_frequencies.h"
 
 namespace thaw::lifting {
 namespace {
 
 constexpr size_t kFewestFrequencies = 3;  // frequencies that speak for a base, or for a factor
-
-bool is_written_base(double base) { return std::isfinite(base) && base > 1 && rounded_base(base * (1 + 5e-5)) == base; }
 
 // A factor that people write: a whole number or a half.
 double rounded_factor(double factor) {
@@ -20,6 +17,13 @@ double rounded_factor(double factor) {
 }
 
 }  // namespace
+
+double rounded_base(double base) {
+  const double unit = std::pow(10, std::floor(std::log10(base)) - 1), whole = std::round(base / unit) * unit;
+  return std::abs(whole - base) < 1e-4 * base ? whole : base;
+}
+
+bool is_written_base(double base) { return std::isfinite(base) && base > 1 && rounded_base(base * (1 + 5e-5)) == base; }
 
 bool scale_slow_ones(std::vector<Frequency>& frequencies) {
   const auto count = static_cast<double>(frequencies.size());

@@ -28,4 +28,9 @@ bool scale_slow_ones(std::vector<Frequency>& frequencies);
 // Takes the better of each from a table before that has the same, and takes note of these. Whether there was one.
 bool take_what_is_known(std::vector<Frequency>& frequencies, KnownFrequencies& known);
 
+// Of frequencies base^(-i / n), the base that people write: of two digits or fewer, where it is that to four.
+double rounded_base(double base);
+// Whether it is one. What has more digits is not known well enough far behind the traces.
+bool is_written_base(double base);
+
 }  // namespace thaw::lifting

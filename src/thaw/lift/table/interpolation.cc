@@ -126,9 +126,8 @@ std::optional<Generated> fit_square(const View& view, const Layout& layout, int6
 
 }  // namespace
 
-std::optional<Generated> fit_interpolation(const RowTable& table) {
+std::optional<Generated> fit_interpolation(const Given& table) {
   const View& view = table.view;
-  if (view.width != 4 || view.kind == Kind::kTruth) return std::nullopt;
   std::vector<int64_t>& known = table.context.sides;
   std::vector<int64_t> sides = known;
   if (view.exact()) {
@@ -137,7 +136,7 @@ std::optional<Generated> fit_interpolation(const RowTable& table) {
       for (const double entry : entries) largest = std::max(largest, entry);
     sides.insert(sides.begin(), std::llround(std::ceil(std::sqrt(largest + 1))));
   }
-  for (const LayoutPtr& layout : table.layouts) {
+  for (const LayoutPtr& layout : table.layouts()) {
     if (!layout->is_grid()) continue;
     std::vector<int64_t> tried = sides;
     if (!view.exact()) add_sides(view, *layout, tried);

@@ -77,6 +77,28 @@ TEST(Key, HasAnEntryForEachOfItsPlaces) {
   EXPECT_FALSE(by_key(table, {"", {{position(1), n}}}));
 }
 
+TEST(Key, LooksAtSomePlacesAlone) {
+  const Size n = size_of({5, 3});
+  // Behind the diagonal alone it is one of the distance.
+  const View table = table_of(
+      n, n, 1, [](size_t, int64_t i, int64_t j, int64_t) { return static_cast<double>(j <= i ? i - j : 100 + i * j); });
+  const Key key{"", {apart(position(0), position(1), n, n)}};
+  const Formula behind = negation(less(position(0), position(1)));
+  EXPECT_FALSE(by_key(table, key));
+  const auto by = by_key(table, key, &behind);
+  ASSERT_TRUE(by);
+  for (size_t k = 0; k < 2; ++k) {
+    const int64_t zero = n.at[k] - 1;
+    for (int64_t at = 0; at < 2 * n.at[k] - 1; ++at) {
+      const double entry = by->entries[k][static_cast<size_t>(at)];
+      if (at < zero)
+        EXPECT_TRUE(std::isnan(entry));
+      else
+        EXPECT_EQ(entry, static_cast<double>(at - zero));
+    }
+  }
+}
+
 // Whatever is computed in float32, step by step, is as near as what is said of it.
 TEST(Rounding, BoundsFloat32) {
   std::mt19937 random(3);

@@ -1,21 +1,17 @@
 // What tables are told by: rows and columns of grids, how far these or positions are apart, runs that are alike.
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/key.h"
+#include "thaw/lift/table/separation.h"
 
 namespace thaw::lifting {
 namespace {
 
 constexpr size_t kMostGrids = 8;  // of an axis
-
-// How a is before or behind b, from the farthest behind on.
-Key::Part apart(const Formula& a, const Formula& b, const Size& of_a, const Size& of_b) {
-  const Size one = constant_size(1, of_a.at.size());
-  return {a - b + Formula(of_b - one), of_a + of_b - one};
-}
 
 Formula along(const Formula& list, int axis) {
   const Formula at = position(axis);
@@ -86,52 +82,121 @@ std::vector<std::pair<Size, Size>> possible_pairs(const Size& length, const Solv
   return pairs;
 }
 
+// How long the first of two lists may be that make up an axis: a size, or what one leaves.
+std::vector<Size> possible_firsts(const Size& both, const TableContext& context) {
+  constexpr int64_t kShortest = 2;
+  std::vector<Size> firsts;
+  for (const Variable& v : context.variables) {
+    if (v.kind != Variable::Kind::kDim || !v.varies()) continue;
+    const Size size{v.symbol, v.at}, rest = both - size;
+    const auto is_list = [](int64_t n) { return n >= kShortest; };
+    if (!std::ranges::all_of(size.at, is_list) || !std::ranges::all_of(rest.at, is_list)) continue;
+    firsts.push_back(size);
+    firsts.push_back(rest);
+  }
+  return firsts;
+}
+
+// After how many positions along an axis the entries change, where each such run is shown as one; 1 where they are no runs.
+int64_t run_along(const View& view, size_t axis) {
+  int64_t run = 0;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    const size_t stride = strides_of(view, k)[axis], size = static_cast<size_t>(view.growing[axis].at[k]);
+    const std::vector<double>& entries = view.entries[k];
+    std::vector<bool> changes(size);
+    for (size_t block = 0; block < entries.size(); block += stride * size)
+      for (size_t at = block + stride; at < block + stride * size; ++at)
+        if (!view.close(entries[at], entries[at - stride])) changes[(at - block) / stride] = true;
+    int64_t last = 0, shortest = 0;
+    for (int64_t i = 1; i < static_cast<int64_t>(size); ++i) {
+      if (!changes[static_cast<size_t>(i)]) continue;
+      run = std::gcd(run, i);
+      if (last > 0) shortest = shortest == 0 ? i - last : std::min(shortest, i - last);
+      last = i;
+    }
+    if (shortest == 0 || run != shortest) return 1;
+  }
+  return std::max<int64_t>(run, 1);
+}
+
 }  // namespace
 
-std::vector<Key> possible_keys(const View& view, TableContext& context) {
+Key::Part apart(const Formula& a, const Formula& b, const Size& of_a, const Size& of_b) {
+  const Size last = of_b - constant_size(1, of_a.at.size());
+  return {a - b + Formula(last), of_a + last};
+}
+
+Key key_of(const Counter& counter) {
+  return {"where index is " + counter.name(), {{counter.formula(), counter.range()}}};
+}
+
+Key key_of(const Layout& grid) {
+  return {"over " + grid.describe(), {{grid.row().formula(), grid.height()}, {grid.column().formula(), grid.width()}}};
+}
+
+std::vector<Key> pairs_of_positions(const Given& list) {
   std::vector<Key> keys;
-  if (view.growing.size() == 1) {
-    for (const auto& [rows, columns] : possible_pairs(view.length(), context.solver))
-      keys.push_back({fmt::format("of {} x {}", dim::to_string(rows.dim), dim::to_string(columns.dim)),
-                      {{position(0) / columns, rows}, {position(0) % columns, columns}}});
-    return keys;
-  }
-  if (view.growing.size() != 2) return keys;
-  add_distances(view, context, keys);
-  add_cells(view, context, keys);
+  for (const auto& [rows, columns] : possible_pairs(list.view.length(), list.context.solver))
+    keys.push_back({fmt::format("of {} x {}", dim::to_string(rows.dim), dim::to_string(columns.dim)),
+                    {{position(0) / columns, rows}, {position(0) % columns, columns}}});
   return keys;
 }
 
-std::optional<Generated> fit_folded(const View& list, TableContext& context) {
-  for (const Key& key : possible_keys(list, context)) {
-    const auto table = by_key(list, key);
-    if (auto fit = table ? fit_axes(*table, context) : std::nullopt)
-      if (auto whole = at_key(std::move(*fit), list, key)) return whole;
+std::vector<Key> distances_and_cells(const Given& table) {
+  std::vector<Key> keys;
+  add_distances(table.view, table.context, keys);
+  add_cells(table.view, table.context, keys);
+  return keys;
+}
+
+std::vector<Key> digits(const Given& list) {
+  std::vector<Key> keys;
+  for (const CounterPtr& digit : digits_of(list.view, 0, list.context.solver)) keys.push_back(key_of(*digit));
+  return keys;
+}
+
+std::vector<Key> runs(const Given& table) {
+  constexpr int64_t kLongest = 64;
+  const View& view = table.view;
+  Key key{"in runs of", {}};
+  bool is_shorter = false;
+  for (size_t axis = 0; axis < view.growing.size(); ++axis) {
+    const int64_t run = run_along(view, axis);
+    if (run > kLongest) return {};
+    is_shorter |= run > 1;
+    key.name += fmt::format(" {}", run);
+    key.parts.push_back({position(static_cast<int>(axis)) / Formula(run),
+                         ceil_div(view.growing[axis], constant_size(run, view.traces()))});
   }
-  return std::nullopt;
+  return is_shorter ? std::vector<Key>{key} : std::vector<Key>();
+}
+
+// A text and the patches of an image behind it: entries are told by positions within a list, and from one to the other (LayoutLMv3).
+std::vector<Key> positions_again(const Given& table) {
+  const Size& both = table.view.growing[0];
+  if (both.at != table.view.growing[1].at) return {};
+  std::vector<Key> keys;
+  for (const Size& first : possible_firsts(both, table.context)) {
+    const Size longer = larger_of(first, both - first);
+    const auto again = [&](int axis) {
+      return choose(less(position(axis), first), position(axis), position(axis) - Formula(first));
+    };
+    keys.push_back({fmt::format("of positions that count from 0 again behind the first {}", dim::to_string(first.dim)),
+                    {{again(0), longer}, {again(1), longer}}});
+  }
+  return keys;
 }
 
 namespace {
 
-std::optional<Generated> fit_by_any_key(const View& view, TableContext& context) {
-  const bool is_list = view.growing.size() == 1;
-  for (const Key& key : possible_keys(view, context)) {
-    const auto by = by_key(view, key);
-    if (!by) continue;
-    auto fit = by->growing.size() == 1 ? fit_list(*by, context) : fit_axes(*by, context);
-    if (!fit) fit = fit_learned(*by, context);
-    if (!fit && is_list) fit = fit_by_keys(*by, context);
-    if (fit)
-      if (auto whole = at_key(std::move(*fit), view, key)) return whole;
-  }
-  return std::nullopt;
+std::optional<Generated> fit_by_distances_and_cells(const Given& table) {
+  return fit_at_keys(table, distances_and_cells(table), fit_any);
 }
 
 }  // namespace
 
-std::optional<Generated> fit_by_keys(const View& view, TableContext& context) {
-  if (auto fit = fit_by_any_key(view, context)) return fit;
-  return view.width > 1 ? fit_behind_first(view, context, fit_by_any_key) : std::nullopt;
+std::optional<Generated> fit_by_keys_behind_first(const Given& table) {
+  return fit_behind_first(table, fit_by_distances_and_cells);
 }
 
 }  // namespace thaw::lifting

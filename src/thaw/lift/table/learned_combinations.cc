@@ -17,7 +17,6 @@
 namespace thaw::lifting {
 namespace {
 
-constexpr int64_t kLeastColumns = 8, kMostCombined = 8192;
 constexpr size_t kMostSources = 3;              // coordinates of a clip
 constexpr int64_t kMostCombinedWork = 1 << 24;  // entries that are looked at
 constexpr double kLeastOfSource = 1e-3;  // of the widest column: what is narrower may be a curve that looks straight
@@ -121,18 +120,14 @@ std::optional<Combination> combination_of(Samples samples) {
   return out;
 }
 
-std::optional<Sequence> fit_source(const View& column, TableContext& context) {
-  if (column.growing.size() > 1) return fit_together(column, context);
-  auto fit = fit_whole_list(rows_of(column, context));
-  if (!fit) return std::nullopt;
-  return Sequence{std::move(fit->description), fit->parts.front().formula};
+std::optional<Generated> fit_source(const Given& column) {
+  return column.view.growing.size() > 1 ? fit_together(column) : fit_rows(column);
 }
 
 }  // namespace
 
-std::optional<Generated> fit_learned_combinations(const View& view, TableContext& context) {
-  if (view.kind != Kind::kReal || view.traces() < 2 || view.width < kLeastColumns || view.width > kMostCombined)
-    return std::nullopt;
+std::optional<Generated> fit_learned_combinations(const Given& table) {
+  const View& view = table.view;
   for (const auto& entries : view.entries)
     if (!std::ranges::all_of(entries, [](double entry) { return std::isfinite(entry); })) return std::nullopt;
   const auto combination = combination_of(samples_of(view));
@@ -143,17 +138,17 @@ std::optional<Generated> fit_learned_combinations(const View& view, TableContext
   Formula sum;
   std::vector<std::string> made;
   for (size_t s = 0; s < combination->sources.size(); ++s) {
-    auto source = fit_source(column_of(view, static_cast<int64_t>(combination->sources[s])), context);
+    const View column = column_of(view, static_cast<int64_t>(combination->sources[s]));
+    auto source = fit_source({column, table.context});
     if (!source) return std::nullopt;
-    const Formula term = source->formula * numbers(combination->weights[s], Kind::kReal, columns);
+    const Formula term = source->formula() * numbers(combination->weights[s], Kind::kReal, columns);
     sum = sum ? sum + term : term;
     made.push_back(std::move(source->description));
   }
   if (std::ranges::any_of(combination->added, [](double added) { return added != 0; }))
     sum = sum + numbers(combination->added, Kind::kReal, columns);
   if (!holds(view, sum, 0, view.width)) return std::nullopt;
-  return Generated{fmt::format("{} learned combinations of {}", view.width, fmt::join(made, "; ")),
-                   {{sum, view.width}}};
+  return Generated{fmt::format("{} learned combinations of {}", view.width, fmt::join(made, "; ")), sum, view.width};
 }
 
 }  // namespace thaw::lifting

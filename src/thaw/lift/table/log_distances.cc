@@ -57,9 +57,9 @@ std::optional<double> number_of_distances(const std::vector<double>& list, doubl
 
 }  // namespace
 
-std::optional<Sequence> fit_log_distance(const View& view) {
+std::optional<Generated> fit_log_distance(const Given& column) {
+  const View& view = column.view;
   constexpr size_t kLeastLength = 5;
-  if (view.kind != Kind::kReal || view.traces() < 2) return std::nullopt;
   const std::vector<double>* longest = nullptr;
   for (const auto& list : view.entries) {
     if (list.size() < 3 || list.size() % 2 == 0) return std::nullopt;

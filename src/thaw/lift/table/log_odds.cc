@@ -29,9 +29,9 @@ Formula log_odds(const Formula& where, double margin) {
 
 }  // namespace
 
-std::optional<Sequence> fit_share(const View& view, const Solver& solver) {
+std::optional<Generated> fit_share(const Given& column) {
+  const View& view = column.view;
   constexpr double kNear = 1e-4, kMostParts = 4096;  // float32 tells so many apart
-  if (view.kind != Kind::kReal) return std::nullopt;
   std::vector<int64_t> parts;
   for (const auto& list : view.entries) {
     const double count = list.empty() ? 0 : 1 / list.front();
@@ -39,22 +39,23 @@ std::optional<Sequence> fit_share(const View& view, const Solver& solver) {
       return std::nullopt;
     parts.push_back(std::llround(count));
   }
-  const auto size = solve_size(parts, solver);
+  const auto size = solve_size(parts, column.context.solver);
   if (!size || size->dim.is_constant()) return std::nullopt;
   return checked(view, real_number(1) / as_real(*size), fmt::format("1 / ({})", dim::to_string(size->dim)));
 }
 
-std::optional<Sequence> fit_logit(const View& view, const Solver& solver) {
-  if (view.kind != Kind::kReal) return std::nullopt;
+std::optional<Generated> fit_logit(const Given& column) {
+  const View& view = column.view;
   for (const double margin : kMargins) {
     View places = view;
     for (auto& list : places.entries)
       for (double& entry : list) entry = place_of_odds(entry, margin);
-    auto fit = fit_linspace(places);
-    if (!fit) fit = fit_share(places, solver);
+    const Given given(places, column.context);
+    auto fit = fit_linspace(given);
+    if (!fit) fit = fit_share(given);
     if (!fit) continue;
     const std::string shifted = margin == 0 ? "" : fmt::format(", each {:g} more", margin);
-    if (auto odds = checked(view, log_odds(fit->formula, margin), "logit of " + fit->description + shifted))
+    if (auto odds = checked(view, log_odds(fit->formula(), margin), "logit of " + fit->description + shifted))
       return odds;
   }
   return std::nullopt;

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "thaw/dim/text/text.h"
-#include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/key.h"
 #include "thaw/lift/table/table_sizes.h"
 
 namespace thaw::lifting {
@@ -27,33 +27,6 @@ void append_row(const View& view, size_t trace, int64_t row, std::vector<double>
   out.insert(out.end(), begin, begin + view.width);
 }
 
-// Rows by a key of each, over all traces; keys are below `count`. nullopt where two rows of one key differ, a key is
-// missing, or no trace says again what another said.
-std::optional<std::vector<double>> table_by(const View& view, int64_t count, auto key_of) {
-  if (count < 1 || count * view.width > kLargestLookup) return std::nullopt;
-  std::vector<std::pair<size_t, int64_t>> rows(static_cast<size_t>(count), {view.traces(), 0});
-  int64_t again = 0;
-  for (size_t k = 0; k < view.traces(); ++k) {
-    for (int64_t r = 0; r < view.length().at[k]; ++r) {
-      auto& known = rows[static_cast<size_t>(key_of(k, r))];
-      if (known.first == view.traces()) {
-        known = {k, r};
-      } else if (!same_rows(view, known.first, known.second, k, r)) {
-        return std::nullopt;
-      } else if (known.first != k) {
-        ++again;
-      }
-    }
-  }
-  if (again < 2) return std::nullopt;
-  std::vector<double> table;
-  for (const auto& [trace, row] : rows) {
-    if (trace == view.traces()) return std::nullopt;
-    append_row(view, trace, row, table);
-  }
-  return table;
-}
-
 int64_t most_of(const std::vector<int64_t>& values) {
   return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
 }
@@ -62,106 +35,8 @@ Formula rows_at(const View& view, std::vector<double> table, const Formula& inde
   return look_up_rows(std::move(table), view.width, view.kind, index, std::move(limits));
 }
 
-std::optional<Generated> fit_lookup_by_counter(const RowTable& table) {
-  const View& view = table.view;
-  for (const CounterPtr& counter : table.counters) {
-    const int64_t count = most_of(counter->range().at);
-    auto lookup = table_by(view, count, [&](size_t k, int64_t r) { return counter->at(k)[static_cast<size_t>(r)]; });
-    if (lookup)
-      return Generated{
-          fmt::format("kept entries of {}, known below {}", counter->name(), count),
-          {{rows_at(view, std::move(*lookup), counter->formula(), {{counter->range().dim, count}}), view.width}}};
-  }
-  return std::nullopt;
-}
-
-// By row and column of a grid, of which the traces hold the upper left corner.
-std::optional<Generated> fit_lookup_by_cell(const RowTable& table) {
-  const View& view = table.view;
-  for (const LayoutPtr& layout : table.layouts) {
-    if (!layout->is_grid()) continue;
-    const int64_t height = most_of(layout->height().at), width = most_of(layout->width().at);
-    auto lookup = table_by(view, height * width, [&](size_t k, int64_t r) {
-      return layout->row().at(k)[static_cast<size_t>(r)] * width + layout->column().at(k)[static_cast<size_t>(r)];
-    });
-    if (!lookup) continue;
-    // A column beyond those of the lookup table must not be read as one of the next row.
-    const Formula &row = layout->row().formula(), &column = layout->column().formula();
-    const Formula index = choose(less(column, Formula(width)), row * Formula(width) + column, Formula(height * width));
-    return Generated{
-        fmt::format("kept entries of {}, known up to {} x {}", layout->describe(), height, width),
-        {{rows_at(view, std::move(*lookup), index, {{layout->height().dim, height}, {layout->width().dim, width}}),
-          view.width}}};
-  }
-  return std::nullopt;
-}
-
-// Cells of a grid that differ by whether they stand in its last row or column, or its first: masks of windows that were
-// rolled, whose edges meet the other side. Known at every size.
-std::optional<Generated> fit_lookup_by_edge(const RowTable& table) {
-  constexpr int64_t kWide = 16;
-  const View& view = table.view;
-  const Size one = constant_size(1, view.traces());
-  std::vector<LayoutPtr> layouts = table.layouts;
-  if (view.width >= kWide)
-    std::ranges::copy(Layouts::grids_of_tensors(view.length(), table.context.solver), std::back_inserter(layouts));
-  for (const LayoutPtr& layout : layouts) {
-    if (!layout->is_grid()) continue;
-    for (const bool first_too : {false, true}) {
-      const int64_t kinds = first_too ? 3 : 2;
-      const auto kind_of = [&](int64_t at, int64_t side) {
-        return at == side - 1 ? int64_t{1} : first_too && at == 0 ? int64_t{2} : int64_t{0};
-      };
-      auto lookup = table_by(view, kinds * kinds, [&](size_t k, int64_t r) {
-        return kind_of(layout->row().at(k)[static_cast<size_t>(r)], layout->height().at[k]) * kinds +
-               kind_of(layout->column().at(k)[static_cast<size_t>(r)], layout->width().at[k]);
-      });
-      if (!lookup) continue;
-      const auto kind = [&](const Formula& at, const Size& side) {
-        const Formula last = equal(at, side - one);
-        if (!first_too) return as_integer(last);
-        return choose(last, Formula(1), choose(equal(at, Formula(0)), Formula(2), Formula(0)));
-      };
-      const Formula index = kind(layout->row().formula(), layout->height()) * Formula(kinds) +
-                            kind(layout->column().formula(), layout->width());
-      return Generated{fmt::format("{} stored entries, indexed by the {} row and column of {}", kinds * kinds,
-                                   first_too ? "first and last" : "last", layout->describe()),
-                       {{rows_at(view, std::move(*lookup), index), view.width}}};
-    }
-  }
-  return std::nullopt;
-}
-
-// The last rows, or those in the middle, of the largest. What two traces show of it is a coincidence as well as a rule: a third
-// length has to agree.
-std::optional<Generated> fit_lookup_slice(const RowTable& table) {
-  const View& view = table.view;
-  const std::vector<int64_t>& n = view.length().at;
-  if (std::set<int64_t>(n.begin(), n.end()).size() < 3) return std::nullopt;
-  const auto largest = static_cast<size_t>(std::max_element(n.begin(), n.end()) - n.begin());
-  if (n[largest] * view.width > kLargestLookup) return std::nullopt;
-  for (const int64_t part : {1, 2}) {
-    bool is_slice = true;
-    int64_t told = 0;
-    for (size_t k = 0; k < view.traces() && is_slice; ++k) {
-      const int64_t skipped = (n[largest] - n[k]) / part;
-      for (int64_t r = 0; r < n[k] && is_slice; ++r) is_slice = same_rows(view, k, r, largest, r + skipped);
-      if (k != largest) told += n[k];
-    }
-    if (!is_slice || told < 2) continue;
-    const Size all = constant_size(n[largest], view.traces());
-    // Counted from before the first row, an index would be read from the end.
-    const Formula skipped = (larger(all - view.length(), Formula(0))) / Formula(part);
-    const Formula index = choose(less(Formula(all), view.length()), Formula(n[largest]), position(0) + skipped);
-    return Generated{
-        fmt::format("the {} rows of a kept table, known up to {}", part == 1 ? "last" : "middle", n[largest]),
-        {{rows_at(view, view.entries[largest], index, {{view.length().dim, n[largest]}}), view.width}}};
-  }
-  return std::nullopt;
-}
-
 // Rows that are the same in all traces, then one row again and again; or the other way round.
-std::optional<Generated> padded(const RowTable& table, bool at_front) {
+std::optional<Generated> padded(const Given& table, bool at_front) {
   const View& view = table.view;
   const auto row_from = [&](size_t k, int64_t i) { return at_front ? view.length().at[k] - 1 - i : i; };
   // Everything is counted from the end that the table holds.
@@ -185,11 +60,138 @@ std::optional<Generated> padded(const RowTable& table, bool at_front) {
   for (int64_t i = 0; i <= fixed; ++i) append_row(view, 0, row_from(0, i), lookup);
   const Formula from_fixed_end = at_front ? view.length() - constant_size(1, view.traces()) - position(0) : position(0);
   return Generated{fmt::format("{} kept rows {} of padding", fixed, at_front ? "at the end" : "in front"),
-                   {{rows_at(view, std::move(lookup), smaller(from_fixed_end, Formula(fixed))), view.width}}};
+                   rows_at(view, std::move(lookup), smaller(from_fixed_end, Formula(fixed))), view.width};
+}
+
+// Rows that a key of each tells, over all traces: up to the largest that one of them has. nullopt where two rows of one key differ, a key
+// has none, or no trace says again what another said.
+std::optional<Generated> fit_kept(const View& view, const Key& key, std::string text) {
+  int64_t count = 1;
+  Formula index;
+  std::vector<Limit> limits;
+  for (const Key::Part& part : key.parts) {
+    const int64_t most = most_of(part.range.at);
+    if (most < 1 || count > kLargestLookup / most) return std::nullopt;
+    count *= most;
+    const bool grows = !part.range.dim.is_constant();
+    if (grows) limits.push_back({part.range.dim, most});
+    if (!index) {
+      index = part.formula;
+    } else {
+      // One beyond those that are kept must not be read as one of the next row.
+      const Formula place = index * Formula(most) + part.formula;
+      index = grows ? choose(less(part.formula, Formula(most)), place, Formula(count)) : place;
+    }
+  }
+  if (count * view.width > kLargestLookup) return std::nullopt;
+  std::vector<std::pair<size_t, int64_t>> rows(static_cast<size_t>(count), {view.traces(), 0});
+  int64_t again = 0;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    const int64_t length = view.length().at[k];
+    const std::vector<double> at = spread(evaluate(index, all_places({&view.length(), 1}, k)), {&length, 1});
+    for (int64_t r = 0; r < length; ++r) {
+      const double place = at[static_cast<size_t>(r)];
+      if (!(place >= 0 && place < static_cast<double>(count))) return std::nullopt;
+      auto& known = rows[static_cast<size_t>(place)];
+      if (known.first == view.traces()) {
+        known = {k, r};
+      } else if (!same_rows(view, known.first, known.second, k, r)) {
+        return std::nullopt;
+      } else if (known.first != k) {
+        ++again;
+      }
+    }
+  }
+  if (again < 2) return std::nullopt;
+  std::vector<double> table;
+  for (const auto& [trace, row] : rows) {
+    if (trace == view.traces()) return std::nullopt;
+    append_row(view, trace, row, table);
+  }
+  return Generated{std::move(text), rows_at(view, std::move(table), index, std::move(limits)), view.width};
+}
+
+}  // namespace
+
+std::optional<Generated> fit_lookup_by_counter(const Given& table) {
+  for (const CounterPtr& counter : table.counters())
+    if (auto fit =
+            fit_kept(table.view, key_of(*counter),
+                     fmt::format("kept entries of {}, known below {}", counter->name(), most_of(counter->range().at))))
+      return fit;
+  return std::nullopt;
+}
+
+// By row and column of a grid, of which the traces hold the upper left corner.
+std::optional<Generated> fit_lookup_by_cell(const Given& table) {
+  for (const LayoutPtr& layout : table.layouts())
+    if (layout->is_grid())
+      if (auto fit = fit_kept(table.view, key_of(*layout),
+                              fmt::format("kept entries of {}, known up to {} x {}", layout->describe(),
+                                          most_of(layout->height().at), most_of(layout->width().at))))
+        return fit;
+  return std::nullopt;
+}
+
+// Cells of a grid that differ by whether they stand in its last row or column, or its first: masks of windows that were
+// rolled, whose edges meet the other side. Known at every size.
+std::optional<Generated> fit_lookup_by_edge(const Given& table) {
+  constexpr int64_t kWide = 16;
+  const Size& length = table.view.length();
+  std::vector<LayoutPtr> layouts = table.layouts();
+  if (table.view.width >= kWide)
+    std::ranges::copy(Layouts::grids_of_tensors(length, table.context.solver), std::back_inserter(layouts));
+  for (const LayoutPtr& layout : layouts) {
+    if (!layout->is_grid()) continue;
+    for (const bool first_too : {false, true}) {
+      const Size kinds = constant_size(first_too ? 3 : 2, length.at.size()), one = constant_size(1, length.at.size());
+      const auto kind = [&](const Formula& at, const Size& side) -> Key::Part {
+        const Formula last = equal(at, side - one);
+        if (!first_too) return {as_integer(last), kinds};
+        return {choose(last, Formula(1), choose(equal(at, Formula(0)), Formula(2), Formula(0))), kinds};
+      };
+      const Key key{
+          "", {kind(layout->row().formula(), layout->height()), kind(layout->column().formula(), layout->width())}};
+      if (auto fit =
+              fit_kept(table.view, key,
+                       fmt::format("{} stored entries, indexed by the {} row and column of {}", first_too ? 9 : 4,
+                                   first_too ? "first and last" : "last", layout->describe())))
+        return fit;
+    }
+  }
+  return std::nullopt;
+}
+
+// The last rows, or those in the middle, of the largest. What two traces show of it is a coincidence as well as a rule: a third
+// length has to agree.
+std::optional<Generated> fit_lookup_slice(const Given& table) {
+  const View& view = table.view;
+  const std::vector<int64_t>& n = view.length().at;
+  if (std::set<int64_t>(n.begin(), n.end()).size() < 3) return std::nullopt;
+  const auto largest = static_cast<size_t>(std::max_element(n.begin(), n.end()) - n.begin());
+  if (n[largest] * view.width > kLargestLookup) return std::nullopt;
+  for (const int64_t part : {1, 2}) {
+    bool is_slice = true;
+    int64_t told = 0;
+    for (size_t k = 0; k < view.traces() && is_slice; ++k) {
+      const int64_t skipped = (n[largest] - n[k]) / part;
+      for (int64_t r = 0; r < n[k] && is_slice; ++r) is_slice = same_rows(view, k, r, largest, r + skipped);
+      if (k != largest) told += n[k];
+    }
+    if (!is_slice || told < 2) continue;
+    const Size all = constant_size(n[largest], view.traces());
+    // Counted from before the first row, an index would be read from the end.
+    const Formula skipped = (larger(all - view.length(), Formula(0))) / Formula(part);
+    const Formula index = choose(less(Formula(all), view.length()), Formula(n[largest]), position(0) + skipped);
+    return Generated{
+        fmt::format("the {} rows of a kept table, known up to {}", part == 1 ? "last" : "middle", n[largest]),
+        rows_at(view, view.entries[largest], index, {{view.length().dim, n[largest]}}), view.width};
+  }
+  return std::nullopt;
 }
 
 // Rows that stay between padding: what is learned of near distances, and nothing of far ones.
-std::optional<Generated> padded_on_both_sides(const RowTable& table) {
+std::optional<Generated> fit_padded_on_both_sides(const Given& table) {
   constexpr int64_t kFewest = 4;  // rows of padding, on each side of each trace
   const View& view = table.view;
   std::vector<int64_t> fronts;
@@ -212,29 +214,17 @@ std::optional<Generated> padded_on_both_sides(const RowTable& table) {
   for (int64_t i = -1; i <= fixed; ++i) append_row(view, 0, fronts[0] + i, lookup);
   const Formula index = smaller(larger(position(0) - *front + Formula(1), Formula(0)), Formula(fixed + 1));
   return Generated{fmt::format("{} kept rows after {} of padding, and padding", fixed, dim::to_string(front->dim)),
-                   {{rows_at(view, std::move(lookup), index), view.width}}};
+                   rows_at(view, std::move(lookup), index), view.width};
 }
 
-}  // namespace
+std::optional<Generated> fit_padded_behind(const Given& table) { return padded(table, false); }
+std::optional<Generated> fit_padded_in_front(const Given& table) { return padded(table, true); }
 
-std::optional<Generated> fit_lookup_table(const RowTable& table) {
-  // One trace does not tell what stays.
-  if (table.view.width == 0 || table.view.traces() < 2) return std::nullopt;
-  if (auto fit = padded(table, false)) return fit;
-  if (auto fit = padded(table, true)) return fit;
-  if (auto fit = padded_on_both_sides(table)) return fit;
-  if (auto fit = fit_lookup_by_edge(table)) return fit;
-  if (auto fit = fit_lookup_by_counter(table)) return fit;
-  if (auto fit = fit_lookup_slice(table)) return fit;
-  return fit_lookup_by_cell(table);
-}
-
-std::optional<Generated> fit_after_first(const RowTable& table) {
+std::optional<Generated> fit_after_first(const Given& table) {
   constexpr int64_t kMostFirst = 8;
   const View& view = table.view;
   const std::vector<int64_t>& n = view.length().at;
   const int64_t least = *std::min_element(n.begin(), n.end());
-  if (view.traces() < 2) return std::nullopt;
   for (int64_t first = 1; first <= std::min(kMostFirst, least - 1); ++first) {
     for (size_t k = 1; k < view.traces(); ++k)
       if (!same_rows(view, k, first - 1, 0, first - 1)) return std::nullopt;
@@ -247,11 +237,11 @@ std::optional<Generated> fit_after_first(const RowTable& table) {
     const bool grid = layouts_of(count, table.context).plain_and_grids().size() > 1;
     const auto size = table.context.solver.solve(count.at);
     if (!grid && !(size && dim::same(*size, count.dim))) continue;
-    auto fit = fit_whole_list(rows_of(rest, table.context));
+    auto fit = fit_rows({rest, table.context});
     if (!fit) continue;
     const Formula later = larger(position(0) - Formula(first), Formula(0));
     const Formula is_first = less(position(0), Formula(first)), index = smaller(position(0), Formula(first - 1));
-    Generated out{fmt::format("{} kept rows, then {}", first, fit->description), {}};
+    Generated out{fmt::format("{} kept rows, then {}", first, fit->description)};
     int64_t begin = 0;
     for (const Part& part : fit->parts) {
       std::vector<double> lookup;

@@ -19,46 +19,77 @@ double entry_of(const View& view, size_t trace, int64_t i, int64_t j) {
   return view.entries[trace][static_cast<size_t>(i * columns_in(view, trace) + j)];
 }
 
-// What positions are told apart by, along both axes.
+// What positions are told apart by: a function of a position along either axis, and what it is below along the rows and the columns.
 struct Group {
   std::string name;
-  Formula of_row, of_column;
-  // By trace.
-  std::vector<std::vector<int64_t>> rows, columns;
+  Formula of;
+  Size rows, columns;
 };
-
-std::vector<int64_t> places_along(const Formula& formula, int axis, size_t trace, const View& view) {
-  Points points{.trace = trace, .positions = {{0}, {0}, {0}}};
-  auto& positions = points.positions[static_cast<size_t>(axis)];
-  positions.clear();
-  for (int64_t i = 0; i < view.growing[static_cast<size_t>(axis)].at[trace]; ++i)
-    positions.push_back(static_cast<double>(i));
-  const Numbers all = evaluate(formula, points);
-  std::vector<int64_t> out(all.entries.begin(), all.entries.end());
-  out.resize(positions.size(), out.empty() ? 0 : out.front());
-  return out;
-}
-
-// Groups by a formula over axis 0.
-std::optional<Group> group_by(std::string name, const Formula& formula, const View& view) {
+Formula of_column(const Group& group) {
   const Formula across = position(1);
-  const auto of_column = substitute(formula, {&across, 1});
-  if (!of_column) return std::nullopt;
-  Group group{std::move(name), formula, *of_column, {}, {}};
-  for (size_t k = 0; k < view.traces(); ++k) {
-    group.rows.push_back(places_along(group.of_row, 0, k, view));
-    group.columns.push_back(places_along(group.of_column, 1, k, view));
-  }
-  return group;
+  return *substitute(group.of, {&across, 1});
 }
 
 // Which of a grid's windows a row of the table lies in.
-Formula window_of_row(const Layout& layout, int64_t side) {
+Group windows_of(std::string name, const Layout& layout, int64_t side) {
   const size_t traces = layout.height().at.size();
   const Size window = constant_size(side, traces);
   const Size down = ceil_div(layout.height(), window), across = ceil_div(layout.width(), window);
   const Place at = layout.place(position(0));
-  return at.frame * Formula(down * across) + at.row / window * across + at.column / window;
+  const Size count = layout.length() / (layout.height() * layout.width()) * down * across;
+  return {std::move(name), at.frame * Formula(down * across) + at.row / window * across + at.column / window, count,
+          count};
+}
+
+// Where a side of a window is cut in each trace, from its end, of windows that grow with their grid and were rolled over its edge: those at
+// the edge hold cells of both edges, which must not see each other. What the first cell sees along its row or column tells; nullopt where
+// that changes more than once, empty where it never does.
+std::optional<std::vector<int64_t>> cuts_of(const View& view, const Layout& layout, bool down) {
+  std::vector<int64_t> cuts;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    const int64_t width = layout.width().at[k], side = down ? layout.height().at[k] : width;
+    const auto& entries = view.entries[k];
+    if (entries.empty()) return std::nullopt;
+    const auto sees = [&](int64_t i) { return entries[static_cast<size_t>(down ? i * width : i)] == entries[0]; };
+    int64_t cut = 0;
+    while (cut < side && sees(cut)) ++cut;
+    for (int64_t i = cut; i < side; ++i)
+      if (sees(i)) return std::nullopt;
+    if (cut == side) continue;
+    if (cuts.size() != k) return std::nullopt;
+    cuts.push_back(side - cut);
+  }
+  if (!cuts.empty() && cuts.size() != view.traces()) return std::nullopt;
+  return cuts;
+}
+
+// The parts of a grid before and behind such cuts.
+void add_parts_of_grids(const View& view, TableContext& context, std::vector<Group>& groups) {
+  for (const LayoutPtr& layout : layouts_of(view.growing[0], context).plain_and_grids()) {
+    if (!layout->is_grid() || layout->block() > 1) continue;
+    if ((layout->height() * layout->width()).at != view.growing[0].at) continue;
+    Group parts{"", Formula(0), {}, {}};
+    int64_t count = 1;
+    bool known = true;
+    for (const bool down : {true, false}) {
+      const auto cuts = cuts_of(view, *layout, down);
+      known &= cuts.has_value();
+      if (!known || cuts->empty()) continue;
+      const auto rolled = context.solver.solve(*cuts);
+      known &= rolled.has_value();
+      if (!known) continue;
+      const Size& side = down ? layout->height() : layout->width();
+      const Formula& at = down ? layout->row().formula() : layout->column().formula();
+      parts.of = parts.of * Formula(2) + as_integer(negation(less(at, Formula(side - Size{*rolled, *cuts}))));
+      parts.name += fmt::format("{}{} {}", count == 1 ? "" : " and the last ", dim::to_string(*rolled),
+                                down ? "rows" : "columns");
+      count *= 2;
+    }
+    if (!known || count == 1) continue;
+    parts.name = fmt::format("the parts before and behind the last {} of {}", parts.name, layout->describe());
+    parts.rows = parts.columns = constant_size(count, view.traces());
+    groups.push_back(std::move(parts));
+  }
 }
 
 // How many rows, or entries of the first column or row, are alike before the first that is not.
@@ -78,42 +109,43 @@ int64_t first_entries_alike(const View& view, size_t trace, int axis) {
 
 std::vector<Group> possible_groups(const View& view, TableContext& context) {
   std::vector<Group> groups;
-  const auto add = [&](std::string name, const Formula& formula) {
-    if (auto group = group_by(std::move(name), formula, view)) groups.push_back(std::move(*group));
-  };
-  add("positions", position(0));
-  std::vector<int64_t> alike;
+  const Size &rows = view.growing[0], &columns = view.growing[1];
+  const bool is_square = rows.at == columns.at;
+  if (is_square) add_parts_of_grids(view, context, groups);
+  groups.push_back({"positions", position(0), rows, columns});
+  // The first groups are told by rows that are alike, or by how far the first column, or row, is.
+  std::vector<std::vector<int64_t>> runs(3);
   size_t largest = 0;
   for (size_t k = 0; k < view.traces(); ++k) {
-    alike.push_back(first_rows_alike(view, k));
-    if (rows_in(view, k) > rows_in(view, largest)) largest = k;
-  }
-  // The first groups are told by rows that are alike, or by how far the first column, or row, is.
-  std::vector<std::vector<int64_t>> runs{alike, {}, {}};
-  for (size_t k = 0; k < view.traces(); ++k) {
+    runs[0].push_back(first_rows_alike(view, k));
     runs[1].push_back(first_entries_alike(view, k, 0));
     runs[2].push_back(first_entries_alike(view, k, 1));
+    if (rows.at[k] > rows.at[largest]) largest = k;
   }
-  for (size_t r = 0; r < runs.size(); ++r) {
-    if (runs[r][largest] < 2 || std::find(runs.begin(), runs.begin() + static_cast<std::ptrdiff_t>(r), runs[r]) !=
-                                    runs.begin() + static_cast<std::ptrdiff_t>(r))
-      continue;
-    const int64_t longest = *std::max_element(runs[r].begin(), runs[r].end());
-    const auto run = solve_count(runs[r], view, context.solver);
-    if (run && !run->dim.is_constant())
-      add(fmt::format("groups of {}", dim::to_string(run->dim)), position(0) / Formula(*run));
-    add(fmt::format("groups of {}", longest), position(0) / Formula(longest));
+  const auto add_runs = [&](const Size& run) {
+    groups.push_back({fmt::format("groups of {}", dim::to_string(run.dim)), position(0) / Formula(run),
+                      ceil_div(rows, run), ceil_div(columns, run)});
+  };
+  for (auto run = runs.begin(); run != runs.end(); ++run) {
+    if ((*run)[largest] < 2 || std::find(runs.begin(), run, *run) != run) continue;
+    const auto solved = solve_count(*run, view, context.solver);
+    if (solved && !solved->dim.is_constant()) add_runs(*solved);
+    // The first column, or row, may see a few groups.
+    const int64_t longest = *std::ranges::max_element(*run);
+    for (const int64_t seen : {1, 2, 3})
+      if (longest % seen == 0 && longest / seen > 1) add_runs(constant_size(longest / seen, view.traces()));
   }
-  if (!dim::same(view.growing[0].dim, view.growing[1].dim)) return groups;
-  Layouts& layouts = layouts_of(view.growing[0], context);
+  if (!dim::same(rows.dim, columns.dim)) return groups;
+  Layouts& layouts = layouts_of(rows, context);
   const int64_t run = first_entries_alike(view, largest, 1);
   for (const LayoutPtr& layout : layouts.plain_and_grids()) {
     if (!layout->is_grid()) continue;
-    for (const CounterPtr& counter : layout->counters()) add("the " + counter->name(), counter->formula());
+    for (const CounterPtr& counter : layout->counters())
+      groups.push_back({"the " + counter->name(), counter->formula(), counter->range(), counter->range()});
     const int64_t block = layout->block(), unit = block * block;
     if (run % unit == 0 && run / unit > 1) {
       const int64_t side = run / unit * block;
-      add(fmt::format("windows of {0} x {0} of {1}", side, layout->describe()), window_of_row(*layout, side));
+      groups.push_back(windows_of(fmt::format("windows of {0} x {0} of {1}", side, layout->describe()), *layout, side));
     }
     // In the order of windows, the first run is a whole window.
     const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(run))));
@@ -121,33 +153,9 @@ std::vector<Group> possible_groups(const View& view, TableContext& context) {
     for (const LayoutPtr& windows : layouts.windows(side / block))
       if (windows->block() == block && dim::same(windows->height().dim, layout->height().dim) &&
           dim::same(windows->width().dim, layout->width().dim))
-        add(windows->describe(), window_of_row(*windows, side));
+        groups.push_back(windows_of(windows->describe(), *windows, side));
   }
   return groups;
-}
-
-// Between which distances of groups the value is the inner one.
-struct Limits {
-  std::vector<std::optional<int64_t>> low, high;  // by trace; none where nothing lies beyond
-};
-
-std::optional<Limits> limits_of(const View& view, const Group& group, double inner, bool causal) {
-  Limits limits;
-  for (size_t k = 0; k < view.traces(); ++k) {
-    const int64_t n = rows_in(view, k), m = columns_in(view, k);
-    const auto each_sample = [&](const auto& visit) {
-      for (const int64_t i : {int64_t{0}, int64_t{1}, n / 3, n / 2, n - n / 4 - 1, n - 1})
-        for (int64_t j = 0; j < m && i >= 0 && i < n; ++j)
-          if (!causal || j <= i)
-            visit(group.rows[k][static_cast<size_t>(i)] - group.columns[k][static_cast<size_t>(j)],
-                  entry_of(view, k, i, j) == inner);
-    };
-    const auto band = math::band_of(each_sample);
-    if (!band) return std::nullopt;
-    limits.low.push_back(band->low);
-    limits.high.push_back(band->high);
-  }
-  return limits;
 }
 
 // A bound that all traces agree on; `told`: whether there is one.
@@ -164,14 +172,26 @@ std::optional<Size> bound_of(const std::vector<std::optional<int64_t>>& at, cons
   return solve_count(known, view, solver);
 }
 
-std::optional<Sequence> fit_band(const View& view, const Group& group, double inner, double outer, bool causal,
-                                 const Solver& solver) {
-  const auto limits = limits_of(view, group, inner, causal);
-  if (!limits) return std::nullopt;
+// One value where two groups are so far apart, as the table by their distance says, another elsewhere.
+std::optional<Generated> fit_band(const Given& table, const Group& group, const Formula* only, const View& by,
+                                  double inner, double outer) {
+  const View& view = table.view;
+  const Formula &i = group.of, j = of_column(group);
+  std::vector<std::optional<int64_t>> lows, highs;  // by trace; none where nothing lies beyond
+  for (size_t k = 0; k < view.traces(); ++k) {
+    const auto band = math::band_of([&](const auto& visit) {
+      for (size_t at = 0; at < by.entries[k].size(); ++at)
+        if (!std::isnan(by.entries[k][at]))
+          visit(static_cast<int64_t>(at) - group.columns.at[k] + 1, by.entries[k][at] == inner);
+    });
+    if (!band) return std::nullopt;
+    lows.push_back(band->low);
+    highs.push_back(band->high);
+  }
   bool has_low = false, has_high = false;
-  const auto low = bound_of(limits->low, view, solver, has_low), high = bound_of(limits->high, view, solver, has_high);
+  const Solver& solver = table.context.solver;
+  const auto low = bound_of(lows, view, solver, has_low), high = bound_of(highs, view, solver, has_high);
   if ((has_low && !low) || (has_high && !high) || (!has_low && !has_high)) return std::nullopt;
-  const Formula &i = group.of_row, &j = group.of_column;
   Formula inside;
   std::string text;
   if (has_low && has_high && low->dim.is_constant(0) && high->dim.is_constant(0)) {
@@ -184,32 +204,33 @@ std::optional<Sequence> fit_band(const View& view, const Group& group, double in
     if (has_low) inside = negation(less(i, j + *low));
     if (has_high) inside = has_low ? both(inside, negation(less(j + *high, i))) : negation(less(j + *high, i));
   }
-  if (causal) {
-    inside = both(inside, negation(less(position(0), position(1))));
+  if (only) {
+    inside = both(inside, *only);
     text += ", and not before it";
   }
   const Formula formula = choose(inside, numbers({inner}, view.kind, 0), numbers({outer}, view.kind, 0));
-  if (!holds(view, formula, 0, 1)) return std::nullopt;
-  return Sequence{fmt::format("{} where {}, else {}", inner, text, outer), formula};
+  return checked(view, formula, fmt::format("{} where {}, else {}", inner, text, outer));
 }
 
 }  // namespace
 
-std::optional<Sequence> fit_diagonals(const View& view, TableContext& context) {
+std::optional<Generated> fit_diagonals(const Given& table) {
+  const View& view = table.view;
   const Size &rows = view.growing[0], &columns = view.growing[1];
   const Formula distance = position(0) - position(1);
-  const Key apart{"where index is |row - column|", {{absolute(distance), larger_of(rows, columns)}}};
-  const auto half = by_key(view, apart);
-  if (auto fit = half ? fit_sequence(*half, context) : std::nullopt) return at_key(std::move(*fit), view, apart);
+  const Key either_way{"where index is |row - column|", {{absolute(distance), larger_of(rows, columns)}}};
+  const auto half = by_key(view, either_way);
+  if (auto fit = half ? fit_sequence({*half, table.context}) : std::nullopt)
+    return at_key(std::move(*fit), view, either_way);
   const Size last = columns - constant_size(1, view.traces());
-  const Key after{"where index is row - column + the last column", {{distance + Formula(last), rows + last}}};
+  const Key after{"where index is row - column + the last column", {apart(position(0), position(1), rows, columns)}};
   const auto list = by_key(view, after);
   if (!list) return std::nullopt;
-  auto fit = fit_sequence(*list, context);
+  auto fit = fit_sequence({*list, table.context});
   if (!fit) return fit_distance_table(*list, view);
   // What comes again counts from any column that is as far from the last one in every trace.
   const Formula from_another = distance + Formula(last.at.front());
-  const auto other = substitute(fit->formula, {&from_another, 1});
+  const auto other = substitute(fit->formula(), {&from_another, 1});
   if (!last.dim.is_constant() && other && holds(view, *other, 0, 1)) return std::nullopt;
   return at_key(std::move(*fit), view, after);
 }
@@ -226,37 +247,20 @@ std::optional<std::pair<double, double>> two_values(const View& view) {
   return values.size() == 2 ? std::optional(std::pair(values[0], values[1])) : std::nullopt;
 }
 
-std::optional<Sequence> fit_mask(const View& view, TableContext& context) {
-  const auto values = two_values(view);
+std::optional<Generated> fit_mask(const Given& table) {
+  const auto values = two_values(table.view);
   if (!values) return std::nullopt;
-  for (const Group& group : possible_groups(view, context)) {
-    for (const bool causal : {false, true}) {
-      if (auto fit = fit_band(view, group, values->first, values->second, causal, context.solver)) return fit;
-      if (auto fit = fit_band(view, group, values->second, values->first, causal, context.solver)) return fit;
+  const Formula behind = negation(less(position(0), position(1)));
+  for (const Group& group : possible_groups(table.view, table.context)) {
+    const Key key{group.name, {apart(group.of, of_column(group), group.rows, group.columns)}};
+    for (const Formula* only : {static_cast<const Formula*>(nullptr), &behind}) {
+      const auto by = by_key(table.view, key, only);
+      if (!by) continue;
+      if (auto fit = fit_band(table, group, only, *by, values->first, values->second)) return fit;
+      if (auto fit = fit_band(table, group, only, *by, values->second, values->first)) return fit;
     }
   }
   return std::nullopt;
-}
-
-std::optional<Sequence> fit_mask_after_first(const View& view, TableContext& context) {
-  View body = view.without_entries();
-  body.growing[1] = view.growing[1] - constant_size(1, view.traces());
-  const double first = view.entries[0].empty() ? 0 : view.entries[0].front();
-  for (size_t k = 0; k < view.traces(); ++k) {
-    if (columns_in(view, k) < 2 || rows_in(view, k) < 1) return std::nullopt;
-    for (int64_t i = 0; i < rows_in(view, k); ++i) {
-      if (entry_of(view, k, i, 0) != first) return std::nullopt;
-      for (int64_t j = 1; j < columns_in(view, k); ++j) body.entries[k].push_back(entry_of(view, k, i, j));
-    }
-  }
-  const auto fit = fit_mask(body, context);
-  if (!fit) return std::nullopt;
-  const Formula behind[] = {position(0), larger(position(1) - Formula(1), Formula(0))};
-  const auto rest = substitute(fit->formula, behind, 2);
-  if (!rest) return std::nullopt;
-  const Formula formula = choose(less(position(1), Formula(1)), numbers({first}, view.kind, 0), *rest);
-  if (!holds(view, formula, 0, 1)) return std::nullopt;
-  return Sequence{fmt::format("{} in the first column, then {}", first, fit->description), formula};
 }
 
 }  // namespace thaw::lifting

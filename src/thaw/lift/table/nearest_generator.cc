@@ -1,6 +1,5 @@
 // What to say of a table that no generator gives: which of them comes nearest.
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -11,10 +10,7 @@ namespace {
 
 // How many entries from the first on a formula gives, of the first column in a trace.
 int64_t leading_entries(const View& view, const Formula& formula, size_t trace) {
-  Points points{.trace = trace, .positions = {{}, {0}}};
-  points.positions[0].resize(static_cast<size_t>(view.length().at[trace]));
-  std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
-  const Numbers got = evaluate(formula, points);
+  const Numbers got = evaluate(formula, all_places(view.growing, trace));
   int64_t right = 0;
   while (right < view.length().at[trace] &&
          view.close(view.at(trace, right, 0), got.entries[got.entries.size() == 1 ? 0 : static_cast<size_t>(right)]))
@@ -24,7 +20,7 @@ int64_t leading_entries(const View& view, const Formula& formula, size_t trace) 
 
 }  // namespace
 
-std::string nearest_of(const RowTable& table) {
+std::string nearest_of(const Given& table) {
   const View& view = table.view;
   const auto longest = static_cast<size_t>(std::max_element(view.length().at.begin(), view.length().at.end()) -
                                            view.length().at.begin());
@@ -40,7 +36,7 @@ std::string nearest_of(const RowTable& table) {
     }
   };
   if (view.width > 0 && length > 1 && view.kind != Kind::kTruth) {
-    for (const CounterPtr& counter : table.counters) {
+    for (const CounterPtr& counter : table.counters()) {
       // The line through its first two values.
       const auto& at = counter->at(longest);
       size_t next = 1;
@@ -53,8 +49,8 @@ std::string nearest_of(const RowTable& table) {
                [&] { return "affine in " + counter->name(); });
     }
     if (view.kind == Kind::kInteger) {
-      for (const LayoutPtr& from : table.layouts)
-        for (const LayoutPtr& to : table.layouts)
+      for (const LayoutPtr& from : table.layouts())
+        for (const LayoutPtr& to : table.layouts())
           if (from->is_grid() && to->is_grid())
             consider(to->index(from->place(position(0))),
                      [&] { return fmt::format("where {} stand in {}", from->describe(), to->describe()); });
@@ -67,7 +63,7 @@ std::string nearest_of(const RowTable& table) {
   if (view.kind != Kind::kReal || view.width < kWide) return text;
   // Without the sides of the grid, rows of any table of positions look so.
   const bool grid_is_told =
-      std::ranges::any_of(table.layouts, [](const LayoutPtr& layout) { return layout->is_grid(); });
+      std::ranges::any_of(table.layouts(), [](const LayoutPtr& layout) { return layout->is_grid(); });
   if (!grid_is_told && !view.dims.empty() && view.traces() > 1)
     return text +
            "; where its rows are the cells of a grid (patches), no input tells the grid's sides: give grid_thw's "

@@ -10,7 +10,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
-#include "thaw/lift/table/sinusoid.h"
+#include "thaw/lift/table/wave.h"
 #include "thaw/math/rotary_frequencies.h"
 
 namespace thaw::lifting {
@@ -39,7 +39,7 @@ std::optional<Generated> fit_multiples(const View& row, const Size& place) {
     factors.push_back(factor);
   }
   return Generated{fmt::format("multiples of {}", dim::to_string(place.dim)),
-                   {{as_real(place) * numbers(std::move(factors), Kind::kReal, 0), 1}}};
+                   as_real(place) * numbers(std::move(factors), Kind::kReal, 0)};
 }
 
 // Which frequency a column has, and whether it is a sine.
@@ -77,16 +77,12 @@ std::vector<double> possible_bases(const View& row, const Size& place, const std
     if (turns[j].frequency == 0 || angle <= 0) continue;
     const double base = rounded_base(std::pow(angle / static_cast<double>(place.at[shortest]),
                                               -static_cast<double>(count) / static_cast<double>(turns[j].frequency)));
-    // One of more digits is not known well enough for positions far behind those of the traces.
-    const bool is_written = std::isfinite(base) && rounded_base(base * (1 + 5e-5)) == base;
-    if (is_written && base > 1) bases.push_back(base);
+    if (is_written_base(base)) bases.push_back(base);
   }
   return bases;
 }
 
 std::optional<Generated> fit_turns(const View& row, const Size& place, const std::vector<Turn>& turns) {
-  // An angle was rounded to float32 before its cosine was taken.
-  constexpr double kRounding = 1.2e-7;
   size_t count = 0;
   for (const Turn& turn : turns) count = std::max(count, turn.frequency + 1);
   const auto frequency = [&](double base, size_t i) {
@@ -96,8 +92,7 @@ std::optional<Generated> fit_turns(const View& row, const Size& place, const std
     for (size_t k = 0; k < row.traces(); ++k) {
       for (size_t j = 0; j < turns.size(); ++j) {
         const double angle = static_cast<double>(place.at[k]) * frequency(base, turns[j].frequency);
-        const double value = turns[j].sine ? std::sin(angle) : std::cos(angle);
-        if (std::abs(value - row.entries[k][j]) > row.tolerance + kRounding * angle) return false;
+        if (!is_near_wave(row, row.entries[k][j], wave_of(turns[j].sine, 1).at(angle), angle)) return false;
       }
     }
     return true;
@@ -114,24 +109,21 @@ std::optional<Generated> fit_turns(const View& row, const Size& place, const std
     }
     const Formula angles = as_real(place) * numbers(std::move(frequencies), Kind::kReal, 0);
     const Formula value = choose(numbers(std::move(sines), Kind::kTruth, 0), sine(angles), cosine(angles));
-    return Generated{fmt::format("cos and sin of multiples of {}, base {:g}", dim::to_string(place.dim), base),
-                     {{value, 1}}};
+    return Generated{fmt::format("cos and sin of multiples of {}, base {:g}", dim::to_string(place.dim), base), value};
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<Generated> fit_one_position(const View& row, const TableContext& context) {
+std::optional<Generated> fit_one_position(const Given& table) {
+  const View& row = table.view;
+  const TableContext& context = table.context;
   constexpr size_t kMostColumns = 4096;
-  const bool fixed = row.growing.size() == 1 && row.length().dim.is_constant() && row.width == 1;
-  if (!fixed || row.kind != Kind::kReal || row.traces() < 2 || row.entries[0].size() > kMostColumns)
-    return std::nullopt;
+  if (!row.length().dim.is_constant() || row.entries[0].size() > kMostColumns) return std::nullopt;
   for (const Size& place : possible_positions(context))
     if (auto fit = fit_multiples(row, place)) return fit;
-  const auto is_turn = [](double entry) { return std::abs(entry) <= 1 + 1e-5; };
-  for (const auto& entries : row.entries)
-    if (!std::ranges::all_of(entries, is_turn)) return std::nullopt;
+  if (!are_waves(row)) return std::nullopt;
   for (const Size& place : possible_positions(context))
     for (const std::vector<Turn>& turns : possible_turns(row.entries[0].size()))
       if (auto fit = fit_turns(row, place, turns)) return fit;

@@ -74,13 +74,12 @@ std::optional<Formula> fit_steps(const View& view, int64_t column, const Layout&
 
 }  // namespace
 
-std::optional<Generated> fit_reordering(const RowTable& table) {
-  if (table.view.kind != Kind::kInteger || table.view.width == 0) return std::nullopt;
+std::optional<Generated> fit_reordering(const Given& table) {
   Generated out;
   for (int64_t column = 0; column < table.view.width; ++column) {
     std::optional<Formula> order;
-    for (const LayoutPtr& from : table.layouts) {
-      for (const LayoutPtr& to : table.layouts) {
+    for (const LayoutPtr& from : table.layouts()) {
+      for (const LayoutPtr& to : table.layouts()) {
         if (order || !from->is_grid() || !to->is_grid() || !same_grid(*from, *to)) continue;
         order = fit_order(table.view, column, *from, *to, table.context.solver, out.description);
       }
@@ -91,12 +90,11 @@ std::optional<Generated> fit_reordering(const RowTable& table) {
   return out;
 }
 
-std::optional<Generated> fit_grid_indices(const RowTable& table) {
-  if (table.view.kind != Kind::kInteger || table.view.width == 0) return std::nullopt;
+std::optional<Generated> fit_grid_indices(const Given& table) {
   Generated out;
   for (int64_t column = 0; column < table.view.width; ++column) {
     std::optional<Formula> index;
-    for (const LayoutPtr& layout : table.layouts)
+    for (const LayoutPtr& layout : table.layouts())
       if (!index && layout->is_grid())
         index = fit_steps(table.view, column, *layout, table.context.solver, out.description);
     if (!index) return std::nullopt;

@@ -140,9 +140,10 @@ Generated resized(const View& view, const CellGrid& grid, const Resizing& method
 
 }  // namespace
 
-std::optional<Generated> fit_resized(const View& view, TableContext& context) {
-  constexpr int64_t kLeastChannels = 2, kMostWork = int64_t{1} << 30;
-  if (view.kind != Kind::kReal || view.width < kLeastChannels || view.traces() < 2) return std::nullopt;
+std::optional<Generated> fit_resized(const Given& table) {
+  const View& view = table.view;
+  TableContext& context = table.context;
+  constexpr int64_t kMostWork = int64_t{1} << 30;
   const auto largest = scale_of(view);
   if (!largest) return std::nullopt;
   const double scale = *largest;

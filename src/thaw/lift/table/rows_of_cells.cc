@@ -25,8 +25,8 @@ View joined_rows(const View& view, const Size& cells, int64_t rows) {
 
 }  // namespace
 
-std::optional<TableFit> fit_rows_of_cells(const View& view, TableContext& context) {
-  if (view.growing.size() != 1 || view.kind == Kind::kTruth || view.traces() < 2) return std::nullopt;
+std::optional<Generated> fit_rows_of_cells(const Given& table) {
+  const View& view = table.view;
   const std::vector<int64_t>& lengths = view.length().at;
   for (int64_t rows = 2; rows <= kMostRows; ++rows) {
     if (std::ranges::any_of(lengths, [&](int64_t length) { return length % rows != 0; })) continue;
@@ -34,13 +34,14 @@ std::optional<TableFit> fit_rows_of_cells(const View& view, TableContext& contex
     const auto is_grid = [&](const LayoutPtr& layout) {
       return layout->is_grid() && (layout->height() * layout->width()).at == cells.at;
     };
-    if (std::ranges::none_of(layouts_of(cells, context).plain_and_grids(), is_grid)) continue;
+    if (std::ranges::none_of(layouts_of(cells, table.context).plain_and_grids(), is_grid)) continue;
     const View joined = joined_rows(view, cells, rows);
-    auto fit = fit_lines_of_cells(rows_of(joined, context));
+    auto fit = fit_lines_of_cells({joined, table.context});
     if (!fit) continue;
-    return TableFit{fmt::format("{} rows for each cell: {}", rows, fit->description),
-                    [form = view.without_entries(), joined = joined.without_entries(), parts = std::move(fit->parts)](
-                        TableEmitter& e) { return emit_shaped(form, emit_parts(joined, parts, e), e); }};
+    return made(view, fmt::format("{} rows for each cell: {}", rows, fit->description),
+                [form = joined.without_entries(), parts = std::move(fit->parts)](TableEmitter& e) {
+                  return emit_parts(form, parts, e);
+                });
   }
   return std::nullopt;
 }

@@ -74,29 +74,29 @@ class Separation {
     }
   }
 
-  std::optional<Sequence> run(TableContext& context, const FitSide& fit_side) const {
+  std::optional<Generated> run(TableContext& context, Fit& fit_side) const {
     const std::vector<std::vector<size_t>> groups = is_told_ ? groups_of_axes() : std::vector<std::vector<size_t>>();
     if (groups.size() < 2) return std::nullopt;
     const std::vector<View> sides = sides_of(groups);
-    Sequence out;
+    std::string description;
+    Formula formula;
     for (size_t i = 0; i < groups.size(); ++i) {
-      auto fit = fit_side(sides[i], context);
+      auto fit = fit_side({sides[i], context});
       if (!fit) return std::nullopt;
       std::vector<Formula> along;
       for (const size_t axis : groups[i]) along.push_back(position(static_cast<int>(axis)));
-      const auto formula = substitute(fit->formula, along, view_.last_axis());
-      if (!formula) return std::nullopt;
+      const auto side = substitute(fit->formula(), along, view_.last_axis());
+      if (!side) return std::nullopt;
       if (i == 0) {
-        out.formula = *formula;
+        formula = *side;
       } else if (view_.kind == Kind::kTruth) {
-        out.formula = both(out.formula, *formula);
+        formula = both(formula, *side);
       } else {
-        out.formula = is_product_ ? out.formula * *formula : out.formula + *formula;
+        formula = is_product_ ? formula * *side : formula + *side;
       }
-      out.description += fmt::format("{}({})", i == 0 ? "" : is_product_ ? " * " : " + ", fit->description);
+      description += fmt::format("{}({})", i == 0 ? "" : is_product_ ? " * " : " + ", fit->description);
     }
-    if (!holds(view_, out.formula, 0, 1)) return std::nullopt;
-    return out;
+    return checked(view_, formula, std::move(description));
   }
 
  private:
@@ -183,9 +183,8 @@ class Separation {
 
 }  // namespace
 
-std::optional<Sequence> fit_separate(const View& view, TableContext& context, Through through, Steps steps,
-                                     const FitSide& fit_side) {
-  return Separation(view, through, steps).run(context, fit_side);
+std::optional<Generated> fit_separate(const Given& table, Through through, Steps steps, Fit& fit_side) {
+  return Separation(table.view, through, steps).run(table.context, fit_side);
 }
 
 }  // namespace thaw::lifting

@@ -1,7 +1,6 @@
 // Tables that are sums or products of tables of fewer axes. Internal to lift/.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -28,8 +27,6 @@ enum class Steps : uint8_t {
 };
 
 // Of a single column.
-using FitSide = std::function<std::optional<Sequence>(const View&, TableContext&)>;
-std::optional<Sequence> fit_separate(const View& view, TableContext& context, Through through, Steps steps,
-                                     const FitSide& fit_side);
+std::optional<Generated> fit_separate(const Given& table, Through through, Steps steps, Fit& fit_side);
 
 }  // namespace thaw::lifting

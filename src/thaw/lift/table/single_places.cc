@@ -50,7 +50,7 @@ std::vector<Formula> buckets(const Size& n, int64_t side) {
   return counted;
 }
 
-std::optional<Sequence> on_side(const View& column, int64_t side) {
+std::optional<Generated> on_side(const View& column, int64_t side) {
   const Formula last(side - 1);
   for (const auto& [name, place] : scaled_places(column.length(), side)) {
     const Formula low = smaller(whole_part(place), last), rest = place - as_real(low);
@@ -59,15 +59,16 @@ std::optional<Sequence> on_side(const View& column, int64_t side) {
     const std::pair<const char*, Formula> reals[] = {{"the weight of the upper", rest},
                                                      {"the weight of the lower", real_number(1) - rest}};
     for (const auto& [what, formula] : column.kind == Kind::kInteger ? integers : reals)
-      if (holds(column, formula, 0, 1))
-        return Sequence{fmt::format("{} of {} positions in float32, {}", what, side, name), formula};
+      if (auto fit = checked(column, formula, fmt::format("{} of {} positions in float32, {}", what, side, name)))
+        return fit;
   }
   // As many as a side of an image has patches: where each begins is a table in the model.
   constexpr int64_t kMostBuckets = 1 << 12;
   if (column.kind == Kind::kInteger && side <= kMostBuckets)
     for (const Formula& formula : buckets(column.length(), side))
-      if (holds(column, formula, 0, 1))
-        return Sequence{fmt::format("which of {} buckets index / length is in, in float32", side), formula};
+      if (auto fit =
+              checked(column, formula, fmt::format("which of {} buckets index / length is in, in float32", side)))
+        return fit;
   return std::nullopt;
 }
 
@@ -85,8 +86,9 @@ std::pair<int64_t, int64_t> possible_totals(const View& column) {
 
 }  // namespace
 
-std::optional<Sequence> fit_single_places(const View& column, TableContext& context) {
-  if (column.kind == Kind::kTruth || column.traces() < 2) return std::nullopt;
+std::optional<Generated> fit_single_places(const Given& given) {
+  const View& column = given.view;
+  TableContext& context = given.context;
   for (const auto& list : column.entries)
     for (const double entry : list)
       if (!(entry >= 0) || (column.kind == Kind::kReal && entry > 1)) return std::nullopt;
@@ -104,7 +106,7 @@ std::optional<Sequence> fit_single_places(const View& column, TableContext& cont
     for (int64_t side = least; side <= most; ++side) sides.push_back(side);
   }
   // Of several lengths that give all entries, nothing tells which it is.
-  std::optional<Sequence> only;
+  std::optional<Generated> only;
   int64_t its_side = 0;
   std::sort(sides.begin(), sides.end());
   sides.erase(std::unique(sides.begin(), sides.end()), sides.end());

@@ -3,6 +3,7 @@
 // ceil((n - c) / width), of which a few traces tell too little. The list as it was before it was cut says how many
 // positions there are.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -43,21 +44,21 @@ void count_rows(View& view, const Solver& solver) {
   view.dims[view.axes.front()] = rows.dim;
 }
 
-std::optional<Generated> fit_step_in_rows(const View& view, const std::vector<int64_t>& ends, const Solver& solver) {
-  const auto end = solve_end(ends, view, solver);
-  if (!end) return std::nullopt;
-  std::vector<double> columns;
-  for (int64_t column = 0; column < view.width; ++column) columns.push_back(static_cast<double>(column));
-  double after = 0;
-  for (const auto& list : view.entries)
-    if (list.back() != view.entries.front().front()) after = list.back();
-  const Formula column = numbers(std::move(columns), Kind::kInteger, view.last_axis());
-  const Formula place = position(0) * Formula(view.width) + column;
-  const double before = view.entries.front().front();
-  const Formula formula = choose(less(place, *end), numbers({before}, view.kind, 0), numbers({after}, view.kind, 0));
-  if (!holds(view, formula, 0, view.width)) return std::nullopt;
-  return Generated{fmt::format("rows of {}: {} below {}, then {}", view.width, before, dim::to_string(end->dim), after),
-                   {{formula, view.width}}};
+std::optional<Generated> fit_step_in_rows(const Given& table) {
+  const View& view = table.view;
+  if (!ends_in_rows(view)) return std::nullopt;
+  View list = view;  // as it was before it was cut
+  list.width = 1;
+  list.sides.insert(list.sides.end(), view.growing.begin(), view.growing.end());
+  list.growing = {view.length() * constant_size(view.width, view.traces())};
+  const auto fit = fit_step({list, table.context});
+  std::vector<double> columns(static_cast<size_t>(view.width));
+  std::iota(columns.begin(), columns.end(), 0);
+  const Formula place =
+      position(0) * Formula(view.width) + numbers(std::move(columns), Kind::kInteger, view.last_axis());
+  const auto formula = fit ? substitute(fit->formula(), {&place, 1}) : std::nullopt;
+  if (!formula) return std::nullopt;
+  return Generated{fmt::format("rows of {}: {}", view.width, fit->description), *formula, view.width};
 }
 
 namespace {
@@ -86,17 +87,17 @@ int64_t first_of_two_values(const View& view) {
 
 }  // namespace
 
-std::optional<Generated> fit_step_in_last_columns(const View& view, TableContext& context) {
-  constexpr int64_t kMostColumns = 256;
-  if (view.width > kMostColumns) return std::nullopt;
+std::optional<Generated> fit_step_in_last_columns(const Given& table) {
+  const View& view = table.view;
   for (int64_t first = std::max<int64_t>(first_of_two_values(view), 1); first + 1 < view.width; ++first) {
     const View last = columns_from(view, first, view.width - first);
     const auto ends = ends_in_rows(last);
     if (!ends) continue;
-    const auto plain = context.solver.solutions(*ends, 1);
+    const auto plain = table.context.solver.solutions(*ends, 1);
     if (plain.empty() || plain.front().rule > Rule::kTensor) continue;
-    auto generated = fit_list(columns_from(view, 0, first), context);
-    auto step = generated ? fit_step_in_rows(last, *ends, context.solver) : std::nullopt;
+    const View others = columns_from(view, 0, first);
+    auto generated = fit_list({others, table.context});
+    auto step = generated ? fit_step_in_rows({last, table.context}) : std::nullopt;
     if (!step) return std::nullopt;
     generated->description += "; " + step->description;
     generated->parts.push_back(std::move(step->parts.front()));

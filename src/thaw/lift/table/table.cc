@@ -10,11 +10,8 @@
 #include "thaw/lift/solve/elements.h"
 #include "thaw/lift/solve/whole_pieces.h"
 #include "thaw/lift/table/generators.h"
-#include "thaw/lift/table/key.h"
 
 namespace thaw::lifting {
-namespace {
-
 TableFit made_of(const View& view, Generated generated) {
   ops::Shape counted;
   for (const Part& part : generated.parts) std::ranges::copy(sizes_in(part.formula), std::back_inserter(counted));
@@ -24,6 +21,8 @@ TableFit made_of(const View& view, Generated generated) {
           .departs = generated.departs,
           .counted = std::move(counted)};
 }
+
+namespace {
 
 // A buffer of a size that is 0 in every trace.
 TableFit without_entries(const View& view) {
@@ -67,85 +66,6 @@ std::optional<TableFit> fit_shape(std::span<const ir::Tensor* const> tensors, co
   return TableFit{"its sizes", [sizes, type = first.data_type](TableEmitter& e) {
                     return e.emit("Expand", {e.cast(e.list({0}), type), e.sizes().emit_shape(sizes)});
                   }};
-}
-
-Layouts& layouts_of(const Size& length, TableContext& context) {
-  std::shared_ptr<Layouts>& known = context.layouts[length.at];
-  if (!known) known = std::make_shared<Layouts>(length, context.solver, context.grids);
-  return *known;
-}
-
-RowTable rows_of(const View& view, TableContext& context) {
-  Layouts& layouts = layouts_of(view.length(), context);
-  RowTable table{view, layouts.plain_and_grids(), {}, context};
-  for (const int64_t window : possible_windows(view)) {
-    const std::vector<LayoutPtr>& windows = layouts.windows(window);
-    table.layouts.insert(table.layouts.end(), windows.begin(), windows.end());
-  }
-  for (const LayoutPtr& layout : table.layouts)
-    table.counters.insert(table.counters.end(), layout->counters().begin(), layout->counters().end());
-  for (const int64_t column : {int64_t{0}, view.width - 1})
-    if (column >= 0)
-      for (CounterPtr& digit : digits_of(view, column, context.solver)) table.counters.push_back(std::move(digit));
-  // Positions relative to the last one, or to the middle of a list of all distances.
-  if (view.kind == Kind::kReal && view.traces() > 1) {
-    const auto from = [&](std::string name, const Size& zero) {
-      table.distances.push_back(
-          std::make_shared<const Counter>(std::move(name), zero - position(0), view.length(), view.length()));
-    };
-    const Size one = constant_size(1, view.traces()), two = constant_size(2, view.traces());
-    from("rows to the last", view.length() - one);
-    const auto is_even = [](int64_t length) { return length % 2 == 0; };
-    if (std::ranges::all_of(view.length().at, is_even)) {
-      from("distance from the middle", view.length() / two);
-      from("distance from before the middle", view.length() / two - one);
-    } else if (std::ranges::none_of(view.length().at, is_even)) {
-      from("distance from the middle", (view.length() - one) / two);
-    }
-    // Positions that do not begin at 0, as those behind ids of padding.
-    for (const int64_t first : {1, 2}) {
-      const Size begin = constant_size(first, view.traces());
-      table.distances.push_back(std::make_shared<const Counter>(fmt::format("index + {}", first), position(0) + begin,
-                                                                view.length(), view.length() + begin));
-    }
-    add_late_counters(view, table.distances);
-    // Positions behind a past: tokens that come after those of a cache.
-    for (const Variable& past : context.variables) {
-      const Size before{past.symbol, past.at};
-      if (past.kind != Variable::Kind::kDim || !past.varies() || past.at == view.length().at) continue;
-      table.distances.push_back(std::make_shared<const Counter>(fmt::format("index + {}", dim::to_string(past.symbol)),
-                                                                position(0) + before, view.length(),
-                                                                view.length() + before));
-    }
-  }
-  return table;
-}
-
-std::optional<Generated> fit_whole_list(const RowTable& table) {
-  for (const auto fit : {fit_averages, fit_columns, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation,
-                         fit_sequences, fit_mixed_angles})
-    if (auto generated = fit(table)) return generated;
-  return std::nullopt;
-}
-
-std::optional<Generated> fit_learned(const View& view, TableContext& context) {
-  if (auto fit = fit_tiled(view)) return fit;
-  if (auto fit = fit_corner(view)) return fit;
-  if (auto fit = fit_resized(view, context)) return fit;
-  return fit_factorized(view, context);
-}
-
-std::optional<Generated> fit_list(const View& view, TableContext& context) {
-  if (const auto ends = ends_in_rows(view)) return fit_step_in_rows(view, *ends, context.solver);
-  if (auto generated = fit_step_in_last_columns(view, context)) return generated;
-  const RowTable table = rows_of(view, context);
-  if (auto generated = fit_whole_list(table)) return generated;
-  if (auto generated = fit_learned_combinations(view, context)) return generated;
-  if (auto generated = fit_after_first(table)) return generated;
-  if (auto generated = fit_ends(table)) return generated;
-  if (auto generated = fit_folded(view, context)) return generated;
-  if (auto generated = fit_tiled(view)) return generated;
-  return fit_lookup_table(table);
 }
 
 TableFit fit_of_sizes(const ops::Shape& sizes, const ir::Tensor& like) {
@@ -208,11 +128,7 @@ namespace {
 std::optional<TableFit> fit_along(std::span<const ir::Tensor* const> tensors, TableContext& context,
                                   std::string& reason, ops::Shape& growing) {
   std::string nearest;
-  const auto as_list = [&]() -> std::optional<TableFit> {
-    auto list = fit_window_list(tensors, context, nearest);
-    if (!list) return std::nullopt;
-    return made_of(list->form, {std::move(list->description), {{list->formula, 1}}});
-  };
+  const auto as_list = [&] { return fit_window_list(tensors, context, nearest); };
   // In one trace anything is a list of windows, or of sizes: rows that count up are tried first, and the integers of a
   // short list are for those who can confirm each (propose.h).
   const bool is_one = tensors.size() == 1;
@@ -240,15 +156,7 @@ std::optional<TableFit> fit_along(std::span<const ir::Tensor* const> tensors, Ta
   for (const bool is_rounded : {false, true}) {
     if (is_rounded && view->kind != Kind::kReal) break;
     view->is_rounded = is_rounded;
-    auto generated = is_list ? fit_list(*view, context) : fit_axes(*view, context);
-    if (!generated && is_list && !is_one) generated = fit_one_position(*view, context);
-    // What is not known in time may be a size of it.
-    if (generated && !std::ranges::all_of(generated->parts, can_be_emitted, &Part::formula)) generated.reset();
-    if (!generated && !is_rounded)
-      if (auto fit = fit_rows_of_cells(*view, context)) return fit;
-    if (!generated && !is_rounded) generated = fit_learned(*view, context);
-    if (!generated) generated = fit_by_keys(*view, context);
-    if (generated) return made_of(*view, std::move(*generated));
+    if (auto generated = fit_whole_table({*view, context})) return made_of(*view, std::move(*generated));
   }
   std::string of_part;
   if (auto fit = fit_one_after_another(tensors, context, of_part)) return fit;
@@ -264,7 +172,7 @@ std::optional<TableFit> fit_along(std::span<const ir::Tensor* const> tensors, Ta
   const bool fixed =
       std::all_of(view->growing.begin(), view->growing.end(), [](const Size& n) { return n.dim.is_constant(); });
   if (reason.empty() || !fixed)
-    reason = is_list ? nearest_of(rows_of(*view, context))
+    reason = is_list ? nearest_of({*view, context})
                      : "no sum, product, mask or function of a distance along its axes gives its entries";
   reason += nearest;
   return std::nullopt;

@@ -27,7 +27,10 @@ class TableEmitter : public ops::Emit {
 
   rewrite::DimEmitter& sizes() { return *sizes_; }
   ir::Value* size(dim::Dim d) { return sizes_->emit(d); }  // int64 [1]
-  ir::Value* arange(dim::Dim length);                      // int64 [length]
+  // int64 [length]; Range takes scalars.
+  ir::Value* arange(dim::Dim length) {
+    return emit("Range", {integer(0), reshape(size(length), list({})), integer(1)});
+  }
   // The table that is written is known within it.
   void note(const Limit& limit) { limits_.push_back(limit); }
   const std::vector<Limit>& limits() const { return limits_; }

@@ -207,12 +207,8 @@ bool holds(const View& view, const Formula& formula, int64_t first_column, int64
   std::vector<double> columns(static_cast<size_t>(count));
   std::iota(columns.begin(), columns.end(), 0);
   for (size_t trace = 0; trace < view.traces(); ++trace) {
-    Points points{.trace = trace, .positions = {}};
+    Points points = all_places(view.growing, trace);
     int64_t inner = count;
-    for (const Size& size : view.growing) {
-      auto& positions = points.positions.emplace_back(static_cast<size_t>(size.at[trace]));
-      std::iota(positions.begin(), positions.end(), 0);
-    }
     for (size_t axis = 1; axis < view.growing.size(); ++axis) inner *= view.growing[axis].at[trace];
     points.positions.push_back(columns);
     // The first few rows tell most of what does not hold.
@@ -268,7 +264,7 @@ Generated made(const View& view, std::string description, std::function<ir::Valu
   for (int axis = 0; axis < view.last_axis(); ++axis) at.push_back(position(axis));
   auto table = std::make_shared<const MadeTable>(MadeTable{view.growing, view.entries, std::move(emit)});
   const Formula formula = read_made(std::move(table), view.width, view.kind, std::move(at), view.last_axis());
-  return {std::move(description), {{formula, view.width}}};
+  return {std::move(description), formula, view.width};
 }
 
 ir::DataType type_of(Kind kind) {

@@ -97,39 +97,19 @@ Formula place_in(const Tiling& tiling) {
   return place;
 }
 
-// The tile, at every position the entries of each trace.
-bool covers(const View& view, const Tiling& tiling, const std::vector<double>& rows) {
-  const Formula place = place_in(tiling);
-  for (size_t k = 0; k < view.traces(); ++k) {
-    Points points{.trace = k, .positions = {}};
-    for (const Size& size : view.growing) {
-      auto& positions = points.positions.emplace_back();
-      for (int64_t i = 0; i < size.at[k]; ++i) positions.push_back(static_cast<double>(i));
-    }
-    points.positions.push_back({0});
-    const Numbers at = evaluate(place, points);
-    for (size_t i = 0; i < at.entries.size(); ++i)
-      for (size_t c = 0; c < static_cast<size_t>(view.width); ++c)
-        if (!view.close(view.entries[k][i * static_cast<size_t>(view.width) + c],
-                        rows[static_cast<size_t>(at.entries[i]) * static_cast<size_t>(view.width) + c]))
-          return false;
-  }
-  return true;
-}
-
 }  // namespace
 
-std::optional<Generated> fit_tiled(const View& view) {
-  if (view.traces() < 2 || view.width == 0 || view.kind != Kind::kReal) return std::nullopt;
+std::optional<Generated> fit_tiled(const Given& table) {
+  const View& view = table.view;
   const auto is_empty = [](const auto& list) { return list.empty(); };
   if (std::ranges::any_of(view.entries, is_empty)) return std::nullopt;
   const auto tiling = tiling_of(view);
   if (!tiling) return std::nullopt;
-  std::vector<double> rows = rows_of_tile(view, *tiling);
-  if (!covers(view, *tiling, rows)) return std::nullopt;
-  const Formula formula = look_up_rows(std::move(rows), view.width, view.kind, place_in(*tiling), {}, view.last_axis());
-  return Generated{fmt::format("kept entries of {}, again and again", fmt::join(tiling->periods, " x ")),
-                   {{formula, view.width}}};
+  const Formula formula =
+      look_up_rows(rows_of_tile(view, *tiling), view.width, view.kind, place_in(*tiling), {}, view.last_axis());
+  if (!holds(view, formula, 0, view.width)) return std::nullopt;
+  return Generated{fmt::format("kept entries of {}, again and again", fmt::join(tiling->periods, " x ")), formula,
+                   view.width};
 }
 
 }  // namespace thaw::lifting

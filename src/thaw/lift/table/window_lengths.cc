@@ -54,30 +54,28 @@ struct ListedWindows {
   std::string description;
 };
 
-// How many lengths from the first on are right, in the trace where the fewest are.
+// How many lengths from the first on are right in a trace.
+int64_t leading_lengths(const ListedWindows& windows, const std::vector<int64_t>& list, size_t trace) {
+  const Size count{dim::Dim(), std::vector<int64_t>(trace + 1, std::ssize(list))};
+  const Numbers got = evaluate(windows.length, all_places({&count, 1}, trace));
+  size_t right = 0;
+  while (right < list.size() && got.entries[got.entries.size() == 1 ? 0 : right] == static_cast<double>(list[right]))
+    ++right;
+  return static_cast<int64_t>(right);
+}
+
+// In the trace where the fewest are.
 int64_t leading_lengths(const ListedWindows& windows, const WindowLengths& lengths) {
   int64_t least = std::numeric_limits<int64_t>::max();
-  for (size_t k = 0; k < lengths.lists.size(); ++k) {
-    Points points{.trace = k, .positions = {std::vector<double>(lengths.lists[k].size())}};
-    std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
-    const Numbers got = evaluate(windows.length, points);
-    int64_t right = 0;
-    for (size_t i = 0; i < lengths.lists[k].size(); ++i, ++right)
-      if (got.entries[got.entries.size() == 1 ? 0 : i] != static_cast<double>(lengths.lists[k][i])) break;
-    least = std::min(least, right);
-  }
+  for (size_t k = 0; k < lengths.lists.size(); ++k)
+    least = std::min(least, leading_lengths(windows, lengths.lists[k], k));
   return least;
 }
 
 bool gives_lengths(const ListedWindows& windows, const WindowLengths& lengths) {
   if (windows.count.at != lengths.counts) return false;
-  for (size_t k = 0; k < lengths.lists.size(); ++k) {
-    Points points{.trace = k, .positions = {std::vector<double>(lengths.lists[k].size())}};
-    std::iota(points.positions[0].begin(), points.positions[0].end(), 0);
-    const Numbers got = evaluate(windows.length, points);
-    for (size_t i = 0; i < lengths.lists[k].size(); ++i)
-      if (got.entries[got.entries.size() == 1 ? 0 : i] != static_cast<double>(lengths.lists[k][i])) return false;
-  }
+  for (size_t k = 0; k < lengths.lists.size(); ++k)
+    if (leading_lengths(windows, lengths.lists[k], k) != lengths.counts[k]) return false;
   return true;
 }
 
@@ -177,8 +175,8 @@ std::optional<ListedWindows> of_grid(const WindowLengths& lengths, const TableCo
 
 }  // namespace
 
-std::optional<WindowList> fit_window_list(std::span<const ir::Tensor* const> tensors, TableContext& context,
-                                          std::string& nearest) {
+std::optional<TableFit> fit_window_list(std::span<const ir::Tensor* const> tensors, TableContext& context,
+                                        std::string& nearest) {
   const auto lengths = lengths_of(tensors);
   if (!lengths) return std::nullopt;
   const bool same_count = std::equal(lengths->counts.begin() + 1, lengths->counts.end(), lengths->counts.begin());
@@ -187,23 +185,21 @@ std::optional<WindowList> fit_window_list(std::span<const ir::Tensor* const> ten
   std::optional<ListedWindows> windows = sequence(*lengths, context.solver);
   if (!windows) windows = of_grid(*lengths, context, nearest);
   if (!windows) return std::nullopt;
-  WindowList out;
-  out.form.type = tensors.front()->data_type;
-  out.form.kind = Kind::kInteger;
+  View form;
+  form.type = tensors.front()->data_type;
+  form.kind = Kind::kInteger;
   Size count = windows->count;
+  Formula formula = windows->length;
   if (lengths->summed) {
     count = count + constant_size(1, lengths->lists.size());
-    out.formula = windows->before ? windows->before : sum_before(windows->length);
-    out.description = "sums of the lengths of " + windows->description;
-  } else {
-    out.formula = windows->length;
-    out.description = "lengths of " + windows->description;
+    formula = windows->before ? windows->before : sum_before(windows->length);
   }
-  out.form.dims = std::vector<dim::Dim>(tensors.front()->dims.size(), dim::Dim(1));
-  out.form.dims.back() = count.dim;
-  out.form.axes = {out.form.dims.size() - 1};
-  out.form.growing = {count};
-  return out;
+  form.dims = std::vector<dim::Dim>(tensors.front()->dims.size(), dim::Dim(1));
+  form.dims.back() = count.dim;
+  form.axes = {form.dims.size() - 1};
+  form.growing = {count};
+  const char* what = lengths->summed ? "sums of the lengths of " : "lengths of ";
+  return made_of(form, Generated{what + windows->description, formula});
 }
 
 }  // namespace thaw::lifting
