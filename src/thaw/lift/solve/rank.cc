@@ -136,16 +136,18 @@ bool first_leads(const std::vector<Term>& terms) { return terms.size() == 1 || t
 // Whether the integers tell it from chance.
 bool is_no_chance(const Term& term, const std::vector<Term>& terms, std::span<const int64_t> wanted,
                   const Around& around) {
-  constexpr double kMostOverTheList = 4, kMostOverRest = 8;
+  constexpr double kMostOverTheList = 4, kMostOverSmallerList = 3, kMostOverRest = 8;
   if (term.over_rest > kMostOverRest) return false;
   const double over = term.bits - bits_of_list(wanted);
   const bool is_operand = !around.only_windows && !around.axes.empty();
   const bool leads = &term == &terms.front() && first_leads(terms);
   switch (term.makeup) {
     case Makeup::kOfOne:
-      return over <= kMostOverTheList;
-    case Makeup::kWithNumber:
+      return over <= (is_operand ? kMostOverTheList : kMostOverSmallerList);
     case Makeup::kOfFactors:
+      if (!is_operand && term.rounds) return over <= -kSaved;
+      [[fallthrough]];
+    case Makeup::kWithNumber:
       return over <= (is_operand ? kMostOverTheList : term.rounds ? -kSavedWithNumber : 0);
     case Makeup::kOfSeveral:
       return term.rounds ? over <= -kSaved && leads : over <= 0;

@@ -64,6 +64,11 @@ CounterPtr digit_of(const View& view, int64_t column, const Solver& solver, bool
   }
   const auto run = solve_told(runs, single, view, solver);
   if (!run) return nullptr;
+  // The end of one run in one trace may be anything else of that trace.
+  constexpr int64_t kFewestEnds = 2;
+  int64_t ends = 0;
+  for (size_t k = 0; k < view.traces(); ++k) ends += (view.length().at[k] - 1) / run->at[k];
+  if (by_run && run->dim.is_constant() && repeats && ends < kFewestEnds) return nullptr;
   std::vector<int64_t> periods, counts;
   for (size_t k = 0; k < view.traces(); ++k) {
     counts.push_back((view.length().at[k] + run->at[k] - 1) / run->at[k]);

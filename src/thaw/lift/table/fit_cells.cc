@@ -125,6 +125,16 @@ std::optional<Generated> fit_positions(const Given& column) {
   return std::nullopt;
 }
 
+// Of traces that all have as many: no size is asked for, as one for each run of one position would be.
+std::optional<Generated> fit_few_positions(const Given& list) {
+  const View& view = list.view;
+  const auto ends_alike = [&](const std::vector<double>& entries) {
+    return !entries.empty() && entries.back() == view.entries[0].back();
+  };
+  const bool grows = std::ranges::any_of(view.length().at, [&](int64_t n) { return n != view.length().at[0]; });
+  return grows && std::ranges::all_of(view.entries, ends_alike) ? fit_positions(list) : std::nullopt;
+}
+
 std::optional<Generated> fit_weights(const Given& column) {
   const View& view = column.view;
   constexpr int64_t kLargestSide = int64_t{1} << 20;

@@ -106,6 +106,7 @@ const Generator kGenerators[] = {
     {Of::kList, "kept rows by row and column", kAny.from_traces(2), fit_lookup_by_cell},
 
     {Of::kRows, "averages of cells", kReals, fit_averages},
+    {Of::kRows, "positions of as many in every trace", kIntegers.columns(1, 1).from_traces(2), fit_few_positions},
     {Of::kRows, "functions of one counter", kNumbers, fit_columns},
     {Of::kRows, "lines", kIntegers.columns(1, kMostColumns), fit_lines},
     {Of::kRows, "another order of a grid", kIntegers, fit_reordering},

@@ -66,7 +66,9 @@ bool is_whole_piece(const Forms::Form& form) {
 bool is_missing(const Forms::Form& form) {
   return form.shape == Shape::kMissing || form.shape == Shape::kHalfMissingDown || form.shape == Shape::kHalfMissingUp;
 }
-bool is_cut(const Forms::Form& form) { return form.shape != Shape::kItself && form.shape != Shape::kDistances; }
+bool is_cut(const Forms::Form& form) {
+  return form.shape != Shape::kItself && form.shape != Shape::kDistances && form.shape != Shape::kLast;
+}
 
 int64_t value_of(Shape shape, int64_t n, int64_t p, int64_t v) {
   const auto missing = [&] { return ceil_of(v, n) * n - v; };
@@ -75,6 +77,8 @@ int64_t value_of(Shape shape, int64_t n, int64_t p, int64_t v) {
       return v;
     case Shape::kDistances:
       return 2 * v - 1;
+    case Shape::kLast:
+      return v - 1;
     case Shape::kFloor:
       return floor_of(v, n);
     case Shape::kCeil:
@@ -108,6 +112,8 @@ Dim size_of(Shape shape, int64_t n, int64_t p, Dim a) {
       return a;
     case Shape::kDistances:
       return a * Dim(2) - Dim(1);
+    case Shape::kLast:
+      return a - Dim(1);
     case Shape::kFloor:
       return dim::floor_div(a, n);
     case Shape::kCeil:
@@ -143,6 +149,7 @@ class Making {
   std::vector<Forms::Form> run() {
     add(Shape::kItself, 1, 1, 0);
     add(Shape::kDistances, 1, 1, kBitsOfDistances);
+    add(Shape::kLast, 1, 1, kBitsOfLast);
     if (atom_.cut == Atom::Cut::kNot) return std::move(forms_);
     pieces(kLargestPiece, 0);
     for (int64_t n = 3; n <= kLargestPiece; ++n)
@@ -274,6 +281,7 @@ double Terms::bits_of_offset(int64_t n, bool is_cut) const {
 // factor * form + more, both read off the traces.
 void Terms::find_linear(Wanted wanted, std::vector<Found>& found) const {
   for (const Used& x : forms_) {
+    if (is_factor(x)) continue;
     const std::vector<int64_t>& at = x.at();
     size_t other = 1;
     while (other < num_traces_ && at[other] == at[0]) ++other;
@@ -300,6 +308,7 @@ void Terms::find_linear(Wanted wanted, std::vector<Found>& found) const {
 void Terms::find_bounded(Wanted wanted, std::vector<Found>& found) const {
   const auto [low, high] = std::ranges::minmax_element(wanted);
   for (const Used& x : forms_) {
+    if (is_factor(x)) continue;
     for (const auto& [op, bound] : {std::pair{Operator::kMin, *high}, std::pair{Operator::kMax, *low}}) {
       bool fits = true;
       size_t own = 0, cut = 0;
@@ -375,6 +384,7 @@ void Terms::meet(Operator op, const Used& x, std::span<const int64_t> rest, cons
   for (const uint32_t i : known->second) {
     const Used& y = forms_[i];
     if (op == Operator::kOver && is_nothing_of_whole_pieces(y.form->shape)) continue;
+    if (op != Operator::kTimes && is_factor(y)) continue;
     if ((is_commutative && &x > &y) || !std::ranges::equal(std::span(y.at()).first(num_traces_), rest)) continue;
     found.push_back({op, &x, &y, around.factor, around.more, x.bits + y.bits + around.bits, around.z});
   }
@@ -394,6 +404,7 @@ void Terms::find_pairs(Wanted wanted, std::vector<Found>& found) const {
   using Rest = std::optional<int64_t>;
   for (size_t i = 0; i < num_of_pairs_; ++i) {
     const Used& x = forms_[i];
+    if (is_factor(x)) continue;
     if (all(x, [](int64_t v, int64_t want) -> Rest { return want - v; }))
       meet(Operator::kPlus, x, rest, plain(kSum), found);
     if (all(x, [](int64_t v, int64_t want) -> Rest { return v - want; }))
@@ -475,7 +486,7 @@ void Terms::find_halves(Wanted wanted, std::vector<Found>& found) const {
   const size_t most = std::min(num_of_pairs_, kMostHalved);
   for (size_t i = 0; i < most; ++i)
     for (size_t j = 0; j < most; ++j) {
-      if (i == j) continue;
+      if (i == j || is_factor(forms_[i]) || is_factor(forms_[j])) continue;
       const std::vector<int64_t>&x = forms_[i].at(), &y = forms_[j].at();
       for (const auto& [op, more] : {std::pair<Operator, int64_t>{Operator::kHalfDown, 0}, {Operator::kHalfUp, 1}}) {
         bool fits = true;

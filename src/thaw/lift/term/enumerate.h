@@ -4,7 +4,7 @@
 // An expression is made of atoms: sizes with their values at some points, of which the traces are the first. The others are sizes that
 // no trace has. Two expressions that agree in the traces and not at these are what the traces leave open.
 //
-//   form  a; 2a - 1; a/n, (a + r)/n and pa/q rounded either way; whole pieces of n in it, up or down, what is missing to them, halves of
+//   form  a; 2a - 1; a - 1, of which multiples are taken; a/n, (a + r)/n and pa/q rounded either way; whole pieces of n in it, up or down, what is missing to them, halves of
 //         that, and what is left; the same of whole parts a/m of it
 //   term  k * form + c; form + form, form - form, form * form, form / form exactly, (form - form) / 2; the product of three;
 //         an exact part of a product of atoms;
@@ -46,6 +46,8 @@ enum class Meaning : uint8_t { kSize, kPlace, kPadding };
 
 // Bits of twice a size less 1.
 constexpr double kBitsOfDistances = 3;
+// Of a size less 1, which is a factor: elsewhere it is a size and a number.
+constexpr double kBitsOfLast = 1.5;
 
 // Of one form; of one and a number; a product or quotient; forms that are added up.
 enum class Makeup : uint8_t { kOfOne, kWithNumber, kOfFactors, kOfSeveral };
@@ -72,6 +74,7 @@ class Forms {
   enum class Shape : uint8_t {
     kItself,
     kDistances,
+    kLast,
     kFloor,
     kCeil,
     kRounded,
@@ -138,6 +141,7 @@ class Terms {
     const Used* z = nullptr;
     int64_t divisor = 1;  // of the product
   };
+  static bool is_factor(const Used& used) { return used.form->shape == Forms::Shape::kLast; }
   using Values = std::vector<int64_t>;
   using Wanted = std::span<const int64_t>;
 
