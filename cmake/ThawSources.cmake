@@ -74,7 +74,7 @@ set(thaw_alone
     core/half_float.cc
     math/dot.cc
     model/add_product.cc
-    model/transpose_block.cc
+    math/transpose_block.cc
     quant/blocks/encode.cc
     quant/blocks/encode_about_means.cc
     quant/blocks/hqq.cc

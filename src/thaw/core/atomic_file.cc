@@ -105,7 +105,7 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::expect_bulk() {
-  if (size_ == 0) bulk_ = std::make_unique<DirectWriter>(fd_.get(), 0);
+  if (!bulk_ && size_ % DirectWriter::kAlignment == 0) bulk_ = std::make_unique<DirectWriter>(fd_.get(), size_);
 }
 
 void AtomicFile::end_bulk() {

@@ -35,7 +35,7 @@ class AtomicFile {
   const std::filesystem::path& path() const { return path_; }
   uint64_t size() const { return size_; }
   // Says that much follows that is not read again soon: it goes to the disk past the system's cache where that is
-  // possible (direct_writer.h). The file must be empty.
+  // possible (direct_writer.h), until append(). The file's size must be a multiple of DirectWriter::kAlignment.
   void expect_bulk();
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }

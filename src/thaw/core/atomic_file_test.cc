@@ -89,6 +89,10 @@ TEST(AtomicFile, WritesInBulkWhatItWritesOtherwise) {
       write(file, "tail");
       EXPECT_EQ(file.size(), (size + 4095) / 4096 * 4096 + 4);
       if (size % 2 == 0) file.append(copied->fd(), 11, 9001, "source");
+      // In bulk once more, from where the range ended.
+      file.pad_to(4096);
+      if (bulk) file.expect_bulk();
+      write(file, std::string_view(text).substr(0, 5000));
       file.publish();
     }
     EXPECT_TRUE(content_of(folder / "bulk") == content_of(folder / "plain")) << size;

@@ -9,9 +9,10 @@
 #include "thaw/core/cancel.h"
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
+#include "thaw/core/read_ahead.h"
 #include "thaw/ir/data/floats.h"
+#include "thaw/math/transpose_block.h"
 #include "thaw/model/add_product.h"
-#include "thaw/model/transpose_block.h"
 
 namespace thaw::model {
 namespace {
@@ -127,6 +128,7 @@ void WeightSource::write_rows(const Weight::Part& part, const Sink& sink) const 
   for (int64_t row = 0; row < part.count; row += step) {
     const int64_t rows = std::min(step, part.count - row);
     const std::span<const std::byte> from = stored_rows(part, row, rows);
+    read_ahead(stored_rows(part, row + rows, std::min(step, part.count - row - rows)));
     if (as_it_stands) {
       sink(from);
     } else {
@@ -153,7 +155,7 @@ void WeightSource::write_columns(const Sink& sink) const {
       for_chunks(part.count, [&](int64_t first, int64_t rows) {
         const auto chunk = floats(rows * count);
         some.read(first, rows, chunk.get());
-        transpose_block(chunk.get(), rows, count, transposed.data() + done + first, rows_);
+        math::transpose_block(chunk.get(), rows, count, transposed.data() + done + first, rows_);
       });
       done += part.count;
     }

@@ -171,12 +171,13 @@ void DataFiles::write() {
   }
   if (gathered_.empty()) return;
   auto file = std::make_unique<AtomicFile>(folder_ / gathered_, Existing::kRefuse);
-  if (gathered_bytes_ >= kBulk) file->expect_bulk();
   for (const Placed& placed : placed_) {
     throw_if_cancelled();
     file->pad_to(kAlignment);
+    if (gathered_bytes_ >= kBulk) file->expect_bulk();
     const Tensor& tensor = *placed.tensor;
-    if (tensor.storage() == Tensor::Storage::kExternal) {
+    // Few bytes go with those around them: a range of another file ends the bulk.
+    if (tensor.storage() == Tensor::Storage::kExternal && tensor.num_bytes() >= kChunk) {
       const auto source = TensorWriter::folder(tensor)->file(*tensor.external(), describe(tensor));
       static_cast<void>(tensor.bytes());  // checks the range; touches nothing
       file->append(source->fd(), tensor.external()->offset, tensor.num_bytes(), source->name());

@@ -41,6 +41,13 @@ void as_words(const uint8_t* codes, const BlockFormat& format, uint32_t* words) 
   }
 }
 
+// One row of a tile.
+void pack_lanes(const uint8_t* codes, int lanes, int bits, uint8_t flip, std::byte* to) {
+  if (lanes < kLanes || bits != 4) return pack_codes({codes, static_cast<size_t>(lanes)}, bits, flip, to);
+  const auto both = static_cast<unsigned>(flip) * 0x11U;
+  for (int i = 0; i < kLanes / 2; ++i) to[i] = static_cast<std::byte>((codes[2 * i] | codes[2 * i + 1] << 4) ^ both);
+}
+
 }  // namespace
 
 void pack_codes(std::span<const uint8_t> codes, int bits, uint8_t flip, std::byte* to) {
@@ -69,11 +76,12 @@ BlockPass::BlockPass(WeightMatrix weight, const BlockFormat& format, Layout layo
       layout_(layout),
       method_(method),
       importance_(std::move(importance)),
+      transposed_(layout == Layout::kColumns ? weight_.transposed() : weight_.declared_transposed()),
       blocks_((weight_.k() + format.block - 1) / format.block) {}
 
 bool BlockPass::has_whole_blocks() const {
   if (layout_ == Layout::kColumns) return true;
-  return weight_.transposed() && weight_.k() % format_.block == 0 && (layout_ == Layout::kTable || !format_.symmetric);
+  return transposed_ && weight_.k() % format_.block == 0 && (layout_ == Layout::kTable || !format_.symmetric);
 }
 
 void BlockPass::run(const ir::TensorSource::Sink& sink, Kept* kept) const {
@@ -97,12 +105,16 @@ void BlockPass::run(const ir::TensorSource::Sink& sink, Kept* kept) const {
 template <typename Emit>
 void BlockPass::quantize(const WeightMatrix::StoredRows& rows, Range range, bool words, Kept* kept, Emit emit) const {
   std::atomic<bool> finite = true;
-  const bool by_blocks = layout_ == Layout::kAsStored && !weight_.transposed();
+  const bool by_blocks = layout_ == Layout::kAsStored && !transposed_;
+  const auto lanes_from = [&](int64_t first_n) { return static_cast<int>(std::min(kLanes, range.last_n - first_n)); };
+  const auto length_of = [&](int64_t block) {
+    return static_cast<int>(std::min(format_.block, weight_.k() - block * format_.block));
+  };
   const auto one = [&](int64_t group, int64_t block, Tile& tile, TileScales& scales, uint32_t* codes) {
     const int64_t first_n = range.first_n + group * kLanes;
-    const int lanes = static_cast<int>(std::min<int64_t>(kLanes, range.last_n - first_n));
+    const int lanes = lanes_from(first_n);
     const int64_t first_k = block * format_.block;
-    tile.count = static_cast<int>(std::min(format_.block, weight_.k() - first_k));
+    tile.count = length_of(block);
     weight_.read(rows, first_k, tile.count, first_n, lanes, tile.weights);
     tile.weighted = !importance_.empty();
     if (tile.weighted) {
@@ -146,11 +158,14 @@ void BlockPass::quantize(const WeightMatrix::StoredRows& rows, Range range, bool
     TileScales scales;
     alignas(64) uint32_t codes[kLargestBlock * kLanes / 4];
     const int64_t first = task % parts * kTilesOfTask, last = std::min(along, first + kTilesOfTask);
+    const auto group_of = [&](int64_t i) { return weight_.transposed() ? task / parts : i; };
+    const auto block_of = [&](int64_t i) { return range.first_block + (weight_.transposed() ? i : task / parts); };
     for (int64_t i = first; i < last; ++i) {
-      if (weight_.transposed())
-        one(task / parts, range.first_block + i, *tile, scales, codes);
-      else
-        one(i, range.first_block + task / parts, *tile, scales, codes);
+      if (i + 1 < last) {
+        const int64_t first_n = range.first_n + group_of(i + 1) * kLanes, block = block_of(i + 1);
+        weight_.prefetch(rows, block * format_.block, length_of(block), first_n, lanes_from(first_n));
+      }
+      one(group_of(i), block_of(i), *tile, scales, codes);
     }
   });
   if (finite.load()) return;
@@ -208,34 +223,67 @@ void BlockPass::run_strips(const WeightMatrix::StoredRows& rows, const ir::Tenso
   weight_.release(0, k, 0, n);
 }
 
+// Calls each(first, last, range, stored) for some rows of the tensor at a time. Of a mapped weight that is stored the other way
+// these are of several places, which follow each other.
+template <typename Each>
+void BlockPass::for_ranges(int64_t step, Each each) const {
+  const auto end_of = [&](int64_t last) { return (last + format_.block - 1) / format_.block; };
+  if (transposed_ == weight_.transposed()) {
+    return weight_.for_rows(step, [&](int64_t first, int64_t last, const WeightMatrix::StoredRows& stored) {
+      each(first, last,
+           transposed_ ? Range{first, last, 0, blocks_} : Range{0, weight_.n(), first / format_.block, end_of(last)},
+           stored);
+    });
+  }
+  for (int64_t first = 0; first < weight_.k(); first += step) {
+    const int64_t last = std::min(weight_.k(), first + step);
+    weight_.for_places([&](int64_t from, int64_t to, const WeightMatrix::StoredRows& stored) {
+      each(first, last, Range{from, to, first / format_.block, end_of(last)}, stored);
+    });
+  }
+  weight_.release();
+}
+
+bool BlockPass::begins_with_a_byte(int64_t column) const { return column * format_.stored_bits() % 8 == 0; }
+
+bool BlockPass::packs_by_tile() const {
+  bool all = !transposed_ && begins_with_a_byte(weight_.n());
+  weight_.for_places([&](int64_t from, int64_t, const auto&) { all = all && begins_with_a_byte(from); });
+  return all;
+}
+
 void BlockPass::run_as_stored(const ir::TensorSource::Sink& sink, Kept* kept) const {
   const int64_t k = weight_.k(), n = weight_.n();
-  const bool transposed = weight_.transposed(), is_signed = signed_codes(format_, layout_);
+  const bool by_tile = packs_by_tile();
+  const int bits = format_.stored_bits();
+  const auto flip = static_cast<uint8_t>(signed_codes(format_, layout_) ? format_.middle() : 0);
   // Rows of the tensor that a chunk has; a chunk of 16 rows or whole blocks ends at the end of a byte.
-  const int64_t rows = transposed ? n : k, width = transposed ? k : n, unit = transposed ? kLanes : format_.block;
-  const int64_t step = rounded_up(std::max<int64_t>(1, kChunkWeights / width), unit);
-  const auto codes = room_for<uint8_t>(std::min(step, rows) * width);
-  const auto out = room_for<std::byte>((std::min(step, rows) * width * format_.stored_bits() + 7) / 8);
-  weight_.for_rows(step, [&](int64_t first, int64_t last, const WeightMatrix::StoredRows& stored) {
-    const Range range = transposed ? Range{first, last, 0, blocks_}
-                                   : Range{0, n, first / format_.block, (last + format_.block - 1) / format_.block};
+  const int64_t rows = transposed_ ? n : k, width = transposed_ ? k : n, unit = transposed_ ? kLanes : format_.block;
+  const int64_t step = rounded_up(std::max<int64_t>(1, kChunkWeights / width), unit),
+                most = std::min(step, rows) * width;
+  const auto codes = room_for<uint8_t>(by_tile ? 0 : most);  // one a byte
+  const auto out = room_for<std::byte>((most * bits + 7) / 8);
+  for_ranges(step, [&](int64_t first, int64_t last, Range range, const WeightMatrix::StoredRows& stored) {
     quantize(stored, range, false, kept, [&](int64_t column, int lanes, int64_t block, const uint32_t* made) {
       const auto* from = reinterpret_cast<const uint8_t*>(made);
       const int64_t first_k = block * format_.block, count = std::min(format_.block, k - first_k);
-      for (int64_t i = 0; i < count; ++i) {
-        if (!transposed) {
-          std::memcpy(codes.get() + (first_k + i - first) * n + column, from + i * kLanes, static_cast<size_t>(lanes));
+      for (int64_t i = 0; i < count; ++i, from += kLanes) {
+        const int64_t at = (first_k + i - first) * n + column;
+        if (by_tile) {
+          pack_lanes(from, lanes, bits, flip, out.get() + at * bits / 8);
+        } else if (!transposed_) {
+          std::memcpy(codes.get() + at, from, static_cast<size_t>(lanes));
         } else {
           for (int lane = 0; lane < lanes; ++lane)
-            codes[static_cast<size_t>((column + lane - first) * k + first_k + i)] = from[i * kLanes + lane];
+            codes[static_cast<size_t>((column + lane - first) * k + first_k + i)] = from[lane];
         }
       }
     });
-    if (!sink) return;
+    const bool are_whole = transposed_ || range.last_n == n;
+    if (!sink || !are_whole) return;
     const int64_t count = (last - first) * width;
-    const auto flip = static_cast<uint8_t>(is_signed ? format_.middle() : 0);
-    pack_codes({codes.get(), static_cast<size_t>(count)}, format_.stored_bits(), flip, out.get());
-    sink({out.get(), static_cast<size_t>((count * format_.stored_bits() + 7) / 8)});
+    if (!by_tile) pack_codes({codes.get(), static_cast<size_t>(count)}, bits, flip, out.get());
+    sink({out.get(), static_cast<size_t>((count * bits + 7) / 8)});
   });
 }
 

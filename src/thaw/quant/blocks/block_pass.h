@@ -45,6 +45,11 @@ class BlockPass {
   void run_columns(const ir::TensorSource::Sink& sink, Kept* kept) const;
   void run_strips(const WeightMatrix::StoredRows& rows, const ir::TensorSource::Sink& sink, Kept* kept) const;
   void run_as_stored(const ir::TensorSource::Sink& sink, Kept* kept) const;
+  template <typename Each>
+  void for_ranges(int64_t step, Each each) const;
+  bool begins_with_a_byte(int64_t column) const;
+  // Whether each tile's codes are whole bytes of the tensor, which several processors can write to at once.
+  bool packs_by_tile() const;
   // Whether the bytes of codes are those of whole blocks, column after column.
   bool has_whole_blocks() const;
 
@@ -53,6 +58,7 @@ class BlockPass {
   Layout layout_;
   Method method_;
   Importance importance_;
+  bool transposed_;  // the tensor of the codes is [n, k]
   int64_t blocks_;
 };
 

@@ -152,8 +152,8 @@ AllDims dims_of(int64_t k, int64_t n, bool transposed, const BlockFormat& format
 
 BlockTensors in_blocks(WeightMatrix weight, const BlockFormat& format, Layout layout, Method method,
                        Importance importance) {
-  if (layout != Layout::kColumns) weight = weight.as_declared();
-  const AllDims dims = dims_of(weight.k(), weight.n(), weight.transposed(), format, layout);
+  if (layout != Layout::kColumns && !weight.is_mapped_turned()) weight = weight.as_declared();
+  const AllDims dims = dims_of(weight.k(), weight.n(), weight.declared_transposed(), format, layout);
   const auto pass =
       std::make_shared<SharedPass>(BlockPass(std::move(weight), format, layout, method, std::move(importance)));
   const DataType type = codes_type(format, layout);

@@ -53,11 +53,13 @@ HWY_INLINE Fit refit(const Tile& tile, int lane, V unit, V scale, V zero, V leve
 // The best so far, in units of the block's largest magnitude.
 struct Best {
   V scale, zero, gain;
-  HWY_INLINE void take(const Fit& fit, V at) {
+  // Returns whether it is better for any lane.
+  HWY_INLINE bool take(const Fit& fit, V at) {
     const auto better = hn::Gt(fit.gain, gain);
     scale = hn::IfThenElse(better, fit.scale, scale);
     zero = hn::IfThenElse(better, at, zero);
     gain = hn::IfThenElse(better, fit.gain, gain);
+    return !hn::AllFalse(D(), better);
   }
 };
 
@@ -112,14 +114,19 @@ void search_lanes(const Tile& tile, const BlockFormat& format, int lane, TileSca
     }
   }
   // In turn, from the best; then from scales a little beside it.
-  for (int i = 0; i < 3; ++i) best.take(refit<kWeighted>(tile, lane, unit, best.scale, best.zero, levels), best.zero);
+  // What did not change yields the same once more.
+  const auto take_turn = [&]() HWY_ATTR {
+    return best.take(refit<kWeighted>(tile, lane, unit, best.scale, best.zero, levels), best.zero);
+  };
+  bool changes = true;
+  for (int i = 0; i < 3 && changes; ++i) changes = take_turn();
   const float nudge = plan.narrower / 4;
   for (const float by : {-3.0F, -2.0F, -1.0F, 1.0F, 2.0F, 3.0F}) {
     const V scale = hn::Mul(best.scale, hn::Set(d, 1.0F + nudge * by));
     Fit fit = refit<kWeighted>(tile, lane, unit, scale, best.zero, levels);
-    best.take(fit, best.zero);
+    changes = best.take(fit, best.zero) || changes;
   }
-  best.take(refit<kWeighted>(tile, lane, unit, best.scale, best.zero, levels), best.zero);
+  if (changes) take_turn();
 
   const auto found = hn::And(can_search, hn::Gt(best.gain, none));
   const V step = hn::IfThenElse(found, hn::Mul(best.scale, largest), first.scale);

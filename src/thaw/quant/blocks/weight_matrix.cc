@@ -1,7 +1,6 @@
 #include "thaw/quant/blocks/weight_matrix.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "thaw/ir/data/floats.h"
 #include "thaw/ir/data/tensor_source.h"
 #include "thaw/ir/data/widened_source.h"
+#include "thaw/math/transpose_block.h"
 
 namespace thaw::quantizing::blocks {
 namespace {
@@ -114,13 +114,13 @@ void WeightMatrix::read(const StoredRows& rows, int64_t first_k, int count, int6
   const size_t size = bytes_of_one(type_);
   if (lanes < kLanes) std::fill_n(weights, count * kLanes, 0.0F);
   if (transposed_) {
-    std::array<float, kLargestBlock> row;
+    alignas(64) float columns[kLargestBlock * kLanes];
     for (int lane = 0; lane < lanes; ++lane) {
       const std::byte* from =
           rows.bytes.data() + static_cast<size_t>((first_n + lane - rows.first) * k_ + first_k) * size;
-      ir::to_floats(type_, from, {row.data(), static_cast<size_t>(count)});
-      for (int i = 0; i < count; ++i) weights[i * kLanes + lane] = row[static_cast<size_t>(i)];
+      ir::to_floats(type_, from, {columns + lane * count, static_cast<size_t>(count)});
     }
+    math::transpose_block(columns, lanes, count, weights, kLanes);
   } else {
     for (int i = 0; i < count; ++i) {
       const std::byte* from = rows.bytes.data() + static_cast<size_t>((first_k + i - rows.first) * n_ + first_n) * size;
@@ -135,6 +135,29 @@ void WeightMatrix::read(const StoredRows& rows, int64_t first_k, int count, int6
   for (int i = 0; i < count; ++i) {
     const float scale = gain_ * (row_scales_ ? (*row_scales_)[static_cast<size_t>(first_k + i)] : 1.0F);
     for (int lane = 0; lane < lanes; ++lane) weights[i * kLanes + lane] *= scale;
+  }
+}
+
+void WeightMatrix::for_places(const EachRows& each) const {
+  const size_t row_bytes = static_cast<size_t>(transposed_ ? k_ : n_) * bytes_of_one(type_);
+  if (row_bytes == 0) return;
+  for (const StoredRows& part : mapped_)
+    each(part.first, part.first + static_cast<int64_t>(part.bytes.size() / row_bytes), part);
+}
+
+void WeightMatrix::release() const {
+  for (const StoredRows& part : mapped_) release_pages(part.bytes);
+}
+
+void WeightMatrix::prefetch(const StoredRows& rows, int64_t first_k, int count, int64_t first_n, int lanes) const {
+  constexpr size_t kLine = 64;  // of most processors' caches; of others it is a hint all the same
+  const int64_t first = transposed_ ? first_n : first_k, strips = transposed_ ? lanes : count;
+  const int64_t width = transposed_ ? k_ : n_, at = transposed_ ? first_k : first_n;
+  const size_t size = bytes_of_one(type_), wide = static_cast<size_t>(transposed_ ? count : lanes) * size;
+  for (int64_t i = 0; i < strips; ++i) {
+    const std::byte* from = rows.bytes.data() + static_cast<size_t>((first + i - rows.first) * width + at) * size;
+    for (size_t line = 0; line < wide; line += kLine) __builtin_prefetch(from + line);
+    __builtin_prefetch(from + wide - 1);
   }
 }
 

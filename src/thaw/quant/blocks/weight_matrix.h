@@ -26,8 +26,12 @@ class WeightMatrix {
   int64_t n() const { return n_; }
   // As it is read: that of a source whose numbers lie elsewhere may be stored the other way.
   bool transposed() const { return transposed_; }
+  // As the tensor has it.
+  bool declared_transposed() const { return declared_transposed_; }
   // The same weight, read as the tensor has it and in one place.
   WeightMatrix as_declared() const;
+  // Whether columns lie one after the other in mapped bytes, of which the tensor has rows.
+  bool is_mapped_turned() const { return transposed_ && !declared_transposed_ && !mapped_.empty(); }
   const ir::Tensor& tensor() const { return tensor_; }
 
   // Some rows as they are stored: [k, n]'s, or transposed, [n, k]'s.
@@ -42,12 +46,19 @@ class WeightMatrix {
   // given back once each(first, last, rows) is through with them; of those that a source makes no more is held at once.
   using EachRows = std::function<void(int64_t first, int64_t last, const StoredRows& rows)>;
   void for_rows(int64_t step, const EachRows& each) const;
+  // The rows of each place of mapped bytes, one place after the other. Nothing is given back.
+  void for_places(const EachRows& each) const;
 
   // weights [count, kLanes] = positions [first_k, first_k + count) of the columns [first_n, first_n + lanes); lanes past
   // those are 0.
   void read(const StoredRows& rows, int64_t first_k, int count, int64_t first_n, int lanes, float* weights) const;
 
-  // Releases the memory of mapped() bytes: of positions [first_k, first_k + count) of the columns [first_n, first_n + num).
+  // Asks for what read() of the same will read, and does not wait.
+  void prefetch(const StoredRows& rows, int64_t first_k, int count, int64_t first_n, int lanes) const;
+
+  // Releases the memory of all mapped bytes.
+  void release() const;
+  // The same of mapped() alone: of positions [first_k, first_k + count) of the columns [first_n, first_n + num).
   void release(int64_t first_k, int64_t count, int64_t first_n, int64_t num) const;
 
   // For methods that read here and there: mapped bytes, or a copy of those that are in no one place for as long as this lives.

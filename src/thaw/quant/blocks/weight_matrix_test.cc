@@ -1,6 +1,7 @@
 #include "thaw/quant/blocks/weight_matrix.h"
 
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -97,6 +98,29 @@ TEST(WeightMatrix, ReadsNumbersWhereTheyLieAsIfTheTensorWereMade) {
             other.read(others.rows(), 3, 32, 7, kLanes, b.data());
             EXPECT_EQ(a, b) << what;
           }
+}
+
+// Codes of any width, whether a tile of them ends with a byte of the tensor or within one.
+TEST(WeightMatrix, PacksCodesOfEveryWidthOfNumbersThatLieTurned) {
+  const std::vector<std::vector<int64_t>> all_parts{{48}, {50}, {51}, {16, 34}, {17, 33}, {3, 20, 25}};
+  for (const auto& parts : all_parts)
+    for (const int bits : {2, 3, 4, 8})
+      for (const bool symmetric : {false, true}) {
+        const auto source = std::make_shared<InParts>(std::reduce(parts.begin(), parts.end()), 71, parts, true);
+        const auto numbers = source->numbers();
+        const std::span<const std::byte> bytes = std::as_bytes(std::span(numbers));
+        const BlockFormat format{.bits = bits, .block = 16, .symmetric = symmetric};
+        const auto in_blocks_of = [&](const ir::Tensor& tensor) {
+          return in_blocks(WeightMatrix(tensor, false), format, Layout::kAsStored, rtn);
+        };
+        const BlockTensors got = in_blocks_of(ir::Tensor::made("w", DataType::kFloat, source->dims(), source));
+        const BlockTensors wanted =
+            in_blocks_of(ir::Tensor::from_bytes("w", DataType::kFloat, source->dims(), {bytes.begin(), bytes.end()}));
+        const std::string what = testing::PrintToString(std::tuple(parts, bits, symmetric));
+        expect_same(got.codes, wanted.codes, what);
+        expect_same(got.scales, wanted.scales, what);
+        if (!symmetric) expect_same(*got.zeros, *wanted.zeros, what);
+      }
 }
 
 }  // namespace

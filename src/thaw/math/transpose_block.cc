@@ -1,13 +1,13 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "thaw/model/transpose_block.cc"
+#define HWY_TARGET_INCLUDE "thaw/math/transpose_block.cc"
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
 #include <hwy/highway.h>
 
-#include "thaw/model/transpose_block.h"
+#include "thaw/math/transpose_block.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace thaw::model::HWY_NAMESPACE {
+namespace thaw::math::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
@@ -46,11 +46,11 @@ void transpose_block(const float* from, int64_t rows, int64_t columns, float* to
     for (int64_t i = j < whole_columns ? whole_rows : 0; i < rows; ++i) to[j * to_stride + i] = from[i * columns + j];
 }
 
-}  // namespace thaw::model::HWY_NAMESPACE
+}  // namespace thaw::math::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace thaw::model {
+namespace thaw::math {
 
 HWY_EXPORT(transpose_block);
 
@@ -58,5 +58,5 @@ void transpose_block(const float* from, int64_t rows, int64_t columns, float* to
   HWY_DYNAMIC_DISPATCH(transpose_block)(from, rows, columns, to, to_stride);
 }
 
-}  // namespace thaw::model
+}  // namespace thaw::math
 #endif
