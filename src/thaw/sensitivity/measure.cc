@@ -29,8 +29,10 @@
 #include "thaw/sensitivity/measured_samples.h"
 #include "thaw/sensitivity/open_samples.h"
 #include "thaw/sensitivity/predict.h"
+#include "thaw/sensitivity/room.h"
 #include "thaw/sensitivity/run_key.h"
 #include "thaw/sensitivity/units.h"
+#include "thaw/sensitivity/whole_model.h"
 
 namespace thaw::measuring {
 namespace {
@@ -138,6 +140,7 @@ class Run {
     journal_.emplace(options_.journal, report_.run_key, options_.resume);
     const bool is_fast = options_.mode == SensitivityMode::kFast && !is_cheap();
     total_ = steps(is_fast);
+    require_room_for_all();
     const std::unique_ptr<Baseline> base =
         kept_.keep(sections(), is_fast ? samples_of_fast() : samples_.size(), options_.outputs);
     report_.outputs = kept_.outputs();
@@ -190,6 +193,17 @@ class Run {
   uint64_t steps(bool is_fast) const {
     const uint64_t units = (report_.units.size() + options_.shards - 1) / options_.shards;
     return units * options_.precisions.size() * (!is_fast && wants_out() ? 2 : 1);
+  }
+
+  // The whole converted model lies on the disk while it runs where --max-memory leaves no room for copies of weights.
+  void require_room_for_all() const {
+    const ir::Model& base = conversions_.base();
+    if (quantizing::session_options(base, 1).copied_weights) return;
+    const std::filesystem::path folder = std::filesystem::temp_directory_path();
+    for (const PrecisionOptions& precision : options_.precisions) {
+      const LeastBytes bytes = converted_bytes_at_least(base, conversions_.candidates(), precision);
+      if (bytes.converted > WholeModel::kSmall) require_room(bytes.all, folder, base.path.string());
+    }
   }
 
   bool wants_out() const { return options_.one_out && options_.mode == SensitivityMode::kExact; }

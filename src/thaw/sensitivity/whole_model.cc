@@ -28,8 +28,6 @@ auto named_as(const std::string& given, const std::filesystem::path& temporary, 
   }
 }
 
-constexpr uint64_t kSmall = uint64_t{32} << 20;  // bytes of weights
-
 // Of weights that lie in no file.
 uint64_t bytes_in_memory(const ir::Model& model) {
   uint64_t bytes = 0;
@@ -40,7 +38,7 @@ uint64_t bytes_in_memory(const ir::Model& model) {
 }
 
 run::Session opened(const ir::Model& model, TemporaryModel& on_disk, const SessionOptions& options) {
-  if (options.copied_weights || bytes_in_memory(model) <= kSmall) return run::Session(model, options);
+  if (options.copied_weights || bytes_in_memory(model) <= WholeModel::kSmall) return run::Session(model, options);
   on_disk.write(model);
   return named_as(model.path.string(), on_disk.path(), [&] { return run::Session(on_disk.path(), options); });
 }

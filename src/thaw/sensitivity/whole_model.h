@@ -32,6 +32,9 @@ class TemporaryModel {
 
 class WholeModel {
  public:
+  static constexpr uint64_t kSmall = uint64_t{32}
+                                     << 20;  // bytes of weights in no file that stay in memory all the same
+
   // `outputs`: that are wanted. Without copies of weights (options) they are on the disk meanwhile: in memory there would be the
   // model's, those that ONNX Runtime is handed, and what it makes of them.
   WholeModel(const ir::Model& model, const std::vector<std::string>& outputs, const SessionOptions& options);
