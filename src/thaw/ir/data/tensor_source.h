@@ -17,6 +17,8 @@ class TensorSource {
   virtual ~TensorSource() = default;
   // Passes on all bytes of the tensor, from first to last. May be called several times, and from several threads.
   virtual void write(const Sink& sink) const = 0;
+  // Will be written soon: may ask the system to read what that takes, and does not wait.
+  virtual void expect() const {}
 };
 
 }  // namespace thaw::ir

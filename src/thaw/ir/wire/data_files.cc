@@ -21,7 +21,8 @@
 namespace thaw::ir {
 namespace {
 
-constexpr uint64_t kAlignment = 4096;           // of each tensor in a data file: a page, so that runtimes can map it
+constexpr uint64_t kAlignment = 4096;   // of each tensor in a data file: a page, so that runtimes can map it
+constexpr size_t kExpectedTensors = 3;  // behind the one that is written: codes, scales and zeros are one weight
 constexpr uint64_t kBulk = uint64_t{64} << 20;  // from here on the page cache costs more than it saves
 
 bool same_folder(const std::filesystem::path& a, const std::filesystem::path& b) {
@@ -171,7 +172,11 @@ void DataFiles::write() {
   }
   if (gathered_.empty()) return;
   auto file = std::make_unique<AtomicFile>(folder_ / gathered_, Existing::kRefuse);
-  for (const Placed& placed : placed_) {
+  size_t expected = 0;
+  for (size_t i = 0; i < placed_.size(); ++i) {
+    const Placed& placed = placed_[i];
+    for (; expected < std::min(placed_.size(), i + kExpectedTensors + 1); ++expected)
+      if (const TensorSource* source = placed_[expected].tensor->source(); source && expected > i) source->expect();
     throw_if_cancelled();
     file->pad_to(kAlignment);
     if (gathered_bytes_ >= kBulk) file->expect_bulk();

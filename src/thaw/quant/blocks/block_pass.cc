@@ -17,6 +17,8 @@ namespace {
 
 constexpr int64_t kChunkWeights = int64_t{4} << 20;  // that are read before their memory is given back, about
 constexpr int64_t kStripBytes = int64_t{32} << 20;   // of codes that columns of a weight stored by rows are gathered in
+constexpr size_t kExpected = size_t{8} << 20;        // bytes of a weight that are read ahead before its turn
+constexpr size_t kExpectedTurned = size_t{256} << 20;  // the same of one that is stored the other way
 constexpr int64_t kTilesOfTask = 64;
 
 int64_t rounded_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
@@ -83,6 +85,9 @@ bool BlockPass::has_whole_blocks() const {
   if (layout_ == Layout::kColumns) return true;
   return transposed_ && weight_.k() % format_.block == 0 && (layout_ == Layout::kTable || !format_.symmetric);
 }
+
+// Of a weight that is stored the other way every row of the tensor reads all pages.
+void BlockPass::expect() const { weight_.expect(transposed_ == weight_.transposed() ? kExpected : kExpectedTurned); }
 
 void BlockPass::run(const ir::TensorSource::Sink& sink, Kept* kept) const {
   const int64_t count = weight_.n() * blocks_;
@@ -235,6 +240,7 @@ void BlockPass::for_ranges(int64_t step, Each each) const {
            stored);
     });
   }
+  expect();
   for (int64_t first = 0; first < weight_.k(); first += step) {
     const int64_t last = std::min(weight_.k(), first + step);
     weight_.for_places([&](int64_t from, int64_t to, const WeightMatrix::StoredRows& stored) {

@@ -31,6 +31,8 @@ class BlockPass {
   const BlockFormat& format() const { return format_; }
   Layout layout() const { return layout_; }
 
+  // run() follows soon: the system reads ahead what it reads first.
+  void expect() const;
   // Passes on the codes, if `sink` is one, and fills `kept`, if it is there. On all processors; the sink is called from
   // this thread alone. Throws thaw::Error where a weight is NaN or infinite.
   void run(const ir::TensorSource::Sink& sink, Kept* kept) const;

@@ -51,6 +51,8 @@ class SharedPass {
  public:
   explicit SharedPass(BlockPass pass) : pass_(std::move(pass)) {}
 
+  void expect() const { pass_.expect(); }
+
   void write(Part part, const Sink& sink) {
     std::lock_guard lock(mutex_);
     bool& is_written = written_[static_cast<size_t>(part)];
@@ -96,6 +98,9 @@ class PartOfPass final : public ir::TensorSource {
  public:
   PartOfPass(std::shared_ptr<SharedPass> pass, Part part) : pass_(std::move(pass)), part_(part) {}
   void write(const Sink& sink) const override { pass_->write(part_, sink); }
+  void expect() const override {
+    if (part_ == Part::kCodes) pass_->expect();
+  }
 
  private:
   std::shared_ptr<SharedPass> pass_;

@@ -145,6 +145,14 @@ void WeightMatrix::for_places(const EachRows& each) const {
     each(part.first, part.first + static_cast<int64_t>(part.bytes.size() / row_bytes), part);
 }
 
+void WeightMatrix::expect(size_t most) const {
+  for (const StoredRows& part : mapped_) {
+    const auto some = part.bytes.first(std::min(most, part.bytes.size()));
+    read_ahead(some);
+    most -= some.size();
+  }
+}
+
 void WeightMatrix::release() const {
   for (const StoredRows& part : mapped_) release_pages(part.bytes);
 }

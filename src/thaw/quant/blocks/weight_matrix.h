@@ -56,6 +56,9 @@ class WeightMatrix {
   // Asks for what read() of the same will read, and does not wait.
   void prefetch(const StoredRows& rows, int64_t first_k, int count, int64_t first_n, int lanes) const;
 
+  // The system reads ahead the first `most` mapped bytes.
+  void expect(size_t most) const;
+
   // Releases the memory of all mapped bytes.
   void release() const;
   // The same of mapped() alone: of positions [first_k, first_k + count) of the columns [first_n, first_n + num).
