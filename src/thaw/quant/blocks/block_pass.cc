@@ -47,7 +47,8 @@ void as_words(const uint8_t* codes, const BlockFormat& format, uint32_t* words) 
 void pack_lanes(const uint8_t* codes, int lanes, int bits, uint8_t flip, std::byte* to) {
   if (lanes < kLanes || bits != 4) return pack_codes({codes, static_cast<size_t>(lanes)}, bits, flip, to);
   const auto both = static_cast<unsigned>(flip) * 0x11U;
-  for (int i = 0; i < kLanes / 2; ++i) to[i] = static_cast<std::byte>((codes[2 * i] | codes[2 * i + 1] << 4) ^ both);
+  for (int64_t i = 0; i < kLanes / 2; ++i)
+    to[i] = static_cast<std::byte>((codes[2 * i] | codes[2 * i + 1] << 4) ^ both);
 }
 
 }  // namespace

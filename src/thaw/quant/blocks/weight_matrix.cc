@@ -118,7 +118,7 @@ void WeightMatrix::read(const StoredRows& rows, int64_t first_k, int count, int6
     for (int lane = 0; lane < lanes; ++lane) {
       const std::byte* from =
           rows.bytes.data() + static_cast<size_t>((first_n + lane - rows.first) * k_ + first_k) * size;
-      ir::to_floats(type_, from, {columns + lane * count, static_cast<size_t>(count)});
+      ir::to_floats(type_, from, {columns + int64_t{lane} * count, static_cast<size_t>(count)});
     }
     math::transpose_block(columns, lanes, count, weights, kLanes);
   } else {
