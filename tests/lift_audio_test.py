@@ -73,6 +73,32 @@ def test_a_mask_that_no_size_tells_is_not_explained(thaw, save, tmp_path):
     assert "no sum, product, mask" in run.stdout and not (tmp_path / "out.onnx").exists()
 
 
+def chunks(n, before):
+    """Added to n rows: what hides all but the chunk of four that each is in, and so many before it."""
+    chunk = np.arange(n) // 4
+    apart = chunk[:, None] - chunk
+    net = Net()
+    mask = np.where((apart >= 0) & (apart <= before), 0, -1e4).astype(np.float32)
+    return net.model([n, n], net.add("Softmax", net.add("Add", "x", net.constant(mask)), axis=1))
+
+
+@pytest.mark.parametrize("lengths, before", [((7, 9, 12), 2), ((7, 9, 12), 9), ((7, 18, 27), 2), ((7, 18, 27), 9)])
+def test_a_mask_of_chunks_of_which_the_traces_have_a_few(thaw, save, tmp_path, lengths, before):
+    """Three chunks that see all before them may see three at most."""
+    run, ended = lifted(thaw, save, tmp_path, {str(n): chunks(n, before) for n in lengths}), []
+    for n in (*lengths, 5, 11, 14, 21, 33):
+        x = np.random.default_rng(n).standard_normal((n, n), dtype=np.float32)
+        wanted = session(save(chunks(n, before), "wanted")).run(None, {"x": x})[0]
+        try:
+            got = run.run(None, {"x": x})[0]
+        except Exception as error:
+            assert "guard_Reshape" in str(error), n
+            ended.append(n)
+            continue
+        assert np.abs(got - wanted).max() < 1e-6, n
+    assert ended == ([14, 21, 33] if max(lengths) == 12 else [])
+
+
 @pytest.mark.parametrize("lengths", [(51, 74, 110), (51, 76, 110)])
 def test_a_pad_that_gives_back_the_last_position(thaw, save, tmp_path, lengths):
     """Positions are taken two by two and put together again (SEW's upsampling): where all traces have an odd number of them, the Pad is the same."""

@@ -145,7 +145,7 @@ bool is_no_chance(const Term& term, const std::vector<Term>& terms, std::span<co
     case Makeup::kOfOne:
       return over <= (is_operand ? kMostOverTheList : kMostOverSmallerList);
     case Makeup::kOfFactors:
-      if (!is_operand && term.rounds) return over <= -kSaved;
+      if (around.counts && term.rounds) return over <= -kSaved;
       [[fallthrough]];
     case Makeup::kWithNumber:
       return over <= (is_operand ? kMostOverTheList : term.rounds ? -kSavedWithNumber : 0);

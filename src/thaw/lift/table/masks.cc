@@ -208,7 +208,13 @@ std::optional<Generated> fit_band(const Given& table, const Group& group, const 
     inside = both(inside, *only);
     text += ", and not before it";
   }
-  const Formula formula = choose(inside, numbers({inner}, view.kind, 0), numbers({outer}, view.kind, 0));
+  Formula formula = choose(inside, numbers({inner}, view.kind, 0), numbers({outer}, view.kind, 0));
+  // That a few groups all see each other says nothing of those that are farther apart.
+  constexpr int64_t kFewGroups = 4;
+  const int64_t most = *std::ranges::max_element(group.rows.at);
+  const bool is_open = !has_high || (!has_low && !only), has_several = group.rows.at != view.growing[0].at;
+  if (is_open && has_several && most <= kFewGroups && group.rows.dim.is_symbolic())
+    formula = within(formula, {{group.rows.dim, dim::Dim(most)}});
   return checked(view, formula, fmt::format("{} where {}, else {}", inner, text, outer));
 }
 
