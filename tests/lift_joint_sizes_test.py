@@ -83,3 +83,16 @@ def test_outputs_that_each_trace_calls_otherwise_are_proven_equal(thaw, save, tm
         paths.append(save(trace, f"trace_{n}"))
     report = thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", code=0).stdout
     assert "proven equal to every trace at its sizes: 1 output" in report, report
+
+
+def test_an_integer_without_a_formula_that_stands_in_two_shapes(thaw, save, tmp_path):
+    """Two of three traces tell it alike: it is looked at without the third, too."""
+    def trace(n, untold):
+        net = Net()
+        one = net.add("ReduceMean", "x", net.ints(1))
+        wide = net.add("ReduceSum", net.add("Expand", one, net.ints(untold, 3)), net.ints(1))
+        return net.model([1, n], net.add("Mul", wide, net.add("Expand", one, net.ints(untold, 2))))
+
+    paths = [save(trace(n, untold), f"trace_{n}") for n, untold in ((11, 33), (23, 69), (38, 7919))]
+    run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
+    assert "no size of the inputs gives some of its integers" in run.stdout and "internal" not in run.stdout + run.stderr

@@ -157,14 +157,14 @@ void add_table(Lifting& l, const Difference& difference, TableFit fit, std::vect
   l.tables.back().is_given_back = !l.context->around.given_back.empty();
 }
 
-// Notes of what was left unsolved since there were so many. Whether any was.
-bool note_unsolved(Lifting& l, const Difference& difference, size_t before) {
-  const bool is_any = l.solver->unsolved().size() > before;
-  if (is_any)
-    l.unsolved.push_back({place_of(difference),
-                          "no size of the inputs gives some of its integers, and its nodes do not tell them",
-                          evidence(difference.tensors)});
-  return is_any;
+// Whether a size is left to what the nodes need of it.
+bool is_unsolved(const Lifting& l, const TableFit& fit) {
+  return std::ranges::any_of(fit.sizes, [&](dim::Dim size) {
+    const std::vector<int> symbols = dim::symbols_of(size);
+    return std::ranges::any_of(l.solver->unsolved(), [&](const auto& unsolved) {
+      return std::ranges::find(symbols, l.scope.symbol_id(unsolved.second)) != symbols.end();
+    });
+  });
 }
 
 // Axes of tensors that lie side by side and grow, each pair of sizes once.
@@ -209,11 +209,14 @@ void fit_each(Lifting& l, const SizesAround& sizes) {
     }
     sizes.tell(difference, *l.context);
     l.context->frequencies.badly = false;
-    const size_t unsolved = l.solver->unsolved().size();
     if (auto fit = fit_table(difference.tensors, *l.context, reason)) {
       if (l.context->frequencies.badly) waves.push_back(l.tables.size());
       l.report.lifted.push_back({place_of(difference), fit->description, evidence(difference.tensors)});
-      if (!note_unsolved(l, difference, unsolved))
+      if (is_unsolved(l, *fit))
+        l.unsolved.push_back({place_of(difference),
+                              "no size of the inputs gives some of its integers, and its nodes do not tell them",
+                              evidence(difference.tensors)});
+      else
         l.holdout->compare(difference.tensors, *fit, l.context->around, l.context->pads);
       add_table(l, difference, std::move(*fit), std::move(padded));
     } else {
