@@ -96,3 +96,28 @@ def test_an_integer_without_a_formula_that_stands_in_two_shapes(thaw, save, tmp_
     paths = [save(trace(n, untold), f"trace_{n}") for n, untold in ((11, 33), (23, 69), (38, 7919))]
     run = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1)
     assert "no size of the inputs gives some of its integers" in run.stdout and "internal" not in run.stdout + run.stderr
+
+
+def by_index(n, index):
+    """One of eight numbers for each of n, by an index into them."""
+    net = Net()
+    return net.model([1, n], net.add("Mul", "x", net.add("Gather", net.constant(np.arange(1, 9, dtype=np.float32)), net.constant(index), axis=0)))
+
+
+@pytest.mark.parametrize("lengths", [(16, 28, 35), (12, 20, 27), (8, 19, 31)])
+def test_places_in_four_cells_are_told_from_quotients(thaw, save, tmp_path, lengths):
+    """Cells of 4, 7 and 9 places are a fourth of each length rounded up, and so are those of `i // ceil(n / 4)`."""
+    seen = seen_of(thaw, save, tmp_path, lambda n: by_index(n, np.arange(n) * 4 // n), lengths, (9, 14, 18, 33, 41, 50))
+    assert set(seen.values()) == {"right"}, seen
+
+
+@pytest.mark.parametrize("lengths", [(63, 48, 85), (31, 61, 36)])
+def test_a_last_row_of_one_trace_is_no_quotient(thaw, save, tmp_path, lengths):
+    """What is left of the last three: all of it in two of the traces, one in the third."""
+    def build(n):
+        net, count = Net(), up(n, 3)
+        rows = net.add("ReduceMax", net.add("Reshape", net.add("Pad", "x", net.ints(0, 0, 0, count * 3 - n)), net.ints(1, count, 3)), net.ints(2), keepdims=0)
+        return net.model([1, n], net.add("Div", rows, net.constant(np.minimum(3, n - 3 * np.arange(count)).astype(np.float32))))
+
+    seen = seen_of(thaw, save, tmp_path, build, lengths, (29, 45, 58, 130, 160, 171))
+    assert set(seen.values()) <= {"right", "guard"}, seen

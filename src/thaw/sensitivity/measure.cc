@@ -19,6 +19,7 @@
 #include "thaw/optimize/optimize.h"
 #include "thaw/quant/candidates.h"
 #include "thaw/quant/precisions.h"
+#include "thaw/quant/samples/measured_model.h"
 #include "thaw/run/session.h"
 #include "thaw/sensitivity/attempt.h"
 #include "thaw/sensitivity/batched_candidates.h"

@@ -149,7 +149,7 @@ class Making {
   std::vector<Forms::Form> run() {
     add(Shape::kItself, 1, 1, 0);
     add(Shape::kDistances, 1, 1, kBitsOfDistances);
-    add(Shape::kLast, 1, 1, kBitsOfLast);
+    if (atom_.cut != Atom::Cut::kTwice) add(Shape::kLast, 1, 1, kBitsOfLast);
     if (atom_.cut == Atom::Cut::kNot) return std::move(forms_);
     pieces(kLargestPiece, 0);
     for (int64_t n = 3; n <= kLargestPiece; ++n)

@@ -4,7 +4,7 @@
 // An expression is made of atoms: sizes with their values at some points, of which the traces are the first. The others are sizes that
 // no trace has. Two expressions that agree in the traces and not at these are what the traces leave open.
 //
-//   form  a; 2a - 1; a - 1, of which multiples are taken; a/n, (a + r)/n and pa/q rounded either way; whole pieces of n in it, up or down, what is missing to them, halves of
+//   form  a; 2a - 1; a - 1 of what is no input's axis, for products; a/n, (a + r)/n and pa/q rounded either way; whole pieces of n in it, up or down, what is missing to them, halves of
 //         that, and what is left; the same of whole parts a/m of it
 //   term  k * form + c; form + form, form - form, form * form, form / form exactly, (form - form) / 2; the product of three;
 //         an exact part of a product of atoms;

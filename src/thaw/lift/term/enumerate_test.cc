@@ -125,6 +125,21 @@ TEST(Terms, HaveEveryPairOfPlainForms) {
       }
 }
 
+// How many pairs of distances lie before the first of a row: (h - 1) * (2 * w - 1). Of inputs' own axes 1 less is no factor.
+TEST(Terms, HaveProductsWithASizeLessOne) {
+  for (const Atom::Cut cut : {Atom::Cut::kNot, Atom::Cut::kOnce, Atom::Cut::kTwice}) {
+    TwoSides sides;
+    for (Atom& atom : sides.atoms) atom.cut = cut;
+    for (const bool both : {false, true}) {
+      Values at;
+      for (size_t k = 0; k < kHeights.size(); ++k)
+        at.push_back((kHeights[k] - 1) * (both ? kWidths[k] - 1 : 2 * kWidths[k] - 1));
+      const std::vector<Term> terms = sides.find({at.begin(), at.begin() + kTraces}, 20000);
+      EXPECT_EQ(has(terms, at), cut != Atom::Cut::kTwice);
+    }
+  }
+}
+
 TEST(Terms, KnowSharesAndBounds) {
   const TwoSides sides;
   EXPECT_EQ(dim::to_string(sides.find({19, 33, 52}).front().size), "h + floor(h/2)");
