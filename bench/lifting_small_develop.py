@@ -9,6 +9,7 @@ from lifting_small_models import (
     DEVELOP,
     attend,
     audio_of,
+    conv,
     features_of,
     heads_of,
     ids_of,
@@ -18,10 +19,6 @@ from lifting_small_models import (
     rotated,
     sides,
 )
-
-
-def conv(a, b, kernel=3, stride=1, padding=None):
-    return nn.Conv2d(a, b, kernel, stride, kernel // 2 if padding is None else padding)
 
 
 @net(DEVELOP, image_of)

@@ -10,6 +10,7 @@ from lifting_small_models import (
     HELD_BACK,
     attend,
     audio_of,
+    conv,
     features_of,
     ids_of,
     image_of,
@@ -17,10 +18,6 @@ from lifting_small_models import (
     rotated,
     sides,
 )
-
-
-def conv(a, b, kernel=3, stride=1, padding=None):
-    return nn.Conv2d(a, b, kernel, stride, kernel // 2 if padding is None else padding)
 
 
 @net(HELD_BACK, image_of)

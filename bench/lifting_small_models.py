@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import nn
 
 DEVELOP, HELD_BACK, SEALED = {}, {}, {}
 
@@ -52,6 +53,10 @@ def net(nets, inputs, kind=None):
 def sides(x):
     """The last two sides of a map, as integers while it is traced too."""
     return int(x.shape[-2]), int(x.shape[-1])
+
+
+def conv(a, b, kernel=3, stride=1, padding=None):
+    return nn.Conv2d(a, b, kernel, stride, kernel // 2 if padding is None else padding)
 
 
 def attend(q, k, v, bias=None):

@@ -8,15 +8,12 @@ from torch import nn
 from lifting_small_models import (
     SEALED,
     attend,
+    conv,
     image_of,
     net,
     rotated,
     sides,
 )
-
-
-def conv(a, b, kernel=3, stride=1, padding=None):
-    return nn.Conv2d(a, b, kernel, stride, kernel // 2 if padding is None else padding)
 
 
 @net(SEALED, image_of)

@@ -63,7 +63,7 @@ void guard_against(const std::vector<Retaken>& others, const Retaken& retaken, c
 std::optional<Attempt> improve(const Attempt& best, const std::function<Attempt(Choices)>& attempt, size_t& attempts) {
   constexpr size_t kMostAttempts = 12;
   std::vector<Retaken> passed_over;
-  const std::shared_ptr<const Conditions> conditions = best.conditions;
+  const Conditions* conditions = best.conditions.get();
   while (conditions && attempts < kMostAttempts) {
     Agreed agreed = agree(*conditions, {}, passed_over);
     if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) agreed = agree(*conditions, {}, passed_over, true);

@@ -347,8 +347,9 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
 void note_steady(Lifting& l) {
   l.steady_sizes = find_steady_sizes(l.alignment.nodes.front(), l.tensor_shapes, l.variables);
   note_steady_coordinates(l);
-  l.sizes_at_no_ops = sizes_at_no_ops(l);
-  std::ranges::move(sizes_given_back(l), std::back_inserter(l.undecided));
+  AtNoOps found = at_no_ops(l);
+  l.sizes_at_no_ops = std::move(found.sizes);
+  std::ranges::move(found.given_back, std::back_inserter(l.undecided));
 }
 
 }  // namespace

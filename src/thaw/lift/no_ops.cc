@@ -30,8 +30,7 @@ class NoOps {
     for (size_t i = 0; i < nodes.front().size(); ++i)
       if (ops::role_of(*nodes.front()[i], kPadAmounts) == ops::Role::kPads) look_at_pad(i);
   }
-  std::vector<WholeSize> sizes() { return std::move(sizes_); }
-  std::vector<Undecided> given_back() { return std::move(given_back_); }
+  AtNoOps take() { return {std::move(sizes_), std::move(given_back_)}; }
 
  private:
   const ops::Shape* data_of(const ir::Node& node) const {
@@ -152,8 +151,6 @@ bool keeps_no_ops(const ir::Model& trace) {
          });
 }
 
-std::vector<WholeSize> sizes_at_no_ops(const Lifting& lifting) { return NoOps(lifting).sizes(); }
-
-std::vector<Undecided> sizes_given_back(const Lifting& lifting) { return NoOps(lifting).given_back(); }
+AtNoOps at_no_ops(const Lifting& lifting) { return NoOps(lifting).take(); }
 
 }  // namespace thaw::lifting

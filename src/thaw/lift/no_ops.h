@@ -10,12 +10,16 @@
 
 namespace thaw::lifting {
 
-// The sizes of the axes that they stand at: of a Slice from 0 to a constant that is solved as the end of the axis, and of what a Pad makes
+struct AtNoOps {
+  std::vector<WholeSize> sizes;
+  std::vector<Undecided> given_back;
+};
+
+// sizes: of the axes that they stand at: of a Slice from 0 to a constant that is solved as the end of the axis, and of what a Pad makes
 // by amounts that are taken for constants: none, or so many as fill up whole windows in every trace. With the windows' length, where the
 // readers tell it.
-std::vector<WholeSize> sizes_at_no_ops(const Lifting& lifting);
-// What Pads make by such amounts, and another size that is as large in every trace: they may give back what was cut off it.
-std::vector<Undecided> sizes_given_back(const Lifting& lifting);
+// given_back: what Pads make by such amounts, and another size that is as large in every trace: they may give back what was cut off it.
+AtNoOps at_no_ops(const Lifting& lifting);
 
 // Whether the file's exporter writes nodes that do nothing, as TorchScript's does. That of torch.export takes them out, and so do others
 // with an optimizer behind them: of what they write nothing is known.

@@ -9,7 +9,8 @@
 
 namespace thaw::lifting {
 
-// Tables for such divisors. Where nothing else tells of one that may be one, the size is held as the traces have it; where one that differs may be made of either of two axes, these are held equal.
+// Tables for such divisors. Where nothing else tells of one that may be one, the size is held as the traces have it; where one that differs
+// may be made of either of two axes, these are held equal.
 void note_steady_coordinates(Lifting& lifting);
 
 }  // namespace thaw::lifting
