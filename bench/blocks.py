@@ -341,7 +341,7 @@ def levels(options, folder):
     import int8_cases
     from conftest import need_package
     from int8 import letters_wrong
-    from int8_nets import sqnr
+    from int8_nets import signal_to_noise
 
     onnxruntime.set_default_logger_severity(4)
     model = int8_cases.without_declared_sizes(
@@ -356,7 +356,7 @@ def levels(options, folder):
         session = onnxruntime.InferenceSession(str(out))
         best = min(timed(time, lambda: session.run(None, lines[0])) for _ in range(20))
         wrong, of = letters_wrong(model, out, lines)
-        rows.append([name, f"{sqnr(model, out, lines):.2f}", f"{wrong} of {of}", f"{1000 * best:.1f}", f"{out.stat().st_size / 1e6:.2f}"])
+        rows.append([name, f"{signal_to_noise(model, out, lines):.2f}", f"{wrong} of {of}", f"{1000 * best:.1f}", f"{out.stat().st_size / 1e6:.2f}"])
     reference = onnxruntime.InferenceSession(str(model))
     best = min(timed(time, lambda: reference.run(None, lines[0])) for _ in range(20))
     rows.append(["float32", "", "", f"{1000 * best:.1f}", f"{Path(model).stat().st_size / 1e6:.2f}"])

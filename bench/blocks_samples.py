@@ -26,7 +26,7 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 
 from figures import table  # noqa: E402
 from int8_cases import TOWERS, cases  # noqa: E402
-from int8_nets import RNG, samples, sqnr  # noqa: E402
+from int8_nets import RNG, samples, signal_to_noise  # noqa: E402
 
 CASES = ["block", "ocr-rec", *TOWERS, "asr-0.6b"]
 OURS = {"rtn": False, "search": False, "search, samples": True, "awq": True, "gptq": True}
@@ -115,7 +115,7 @@ def compare(name, make, options, thaw):
                 continue
             try:
                 with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                    decibels = sqnr(path, convert(), held_out)
+                    decibels = signal_to_noise(path, convert(), held_out)
                 if not np.isfinite(decibels):
                     raise RuntimeError("it leaves the model as it is")
                 found.setdefault(way, []).append(decibels)

@@ -26,7 +26,7 @@ sys.path.insert(0, str(HERE.parent / "tests"))
 from conftest import run  # noqa: E402
 from figures import table  # noqa: E402
 from int8_cases import cases, page_of_text, photograph  # noqa: E402
-from int8_nets import RNG, peer, samples, sqnr  # noqa: E402
+from int8_nets import RNG, peer, samples, signal_to_noise  # noqa: E402
 
 METHODS = {"minmax": "MinMax", "percentile": "Percentile", "entropy": "Entropy", "mse": None}
 QUARK = HERE / "quark_peer.py"
@@ -109,7 +109,7 @@ def compare(name, make, draws, methods, converters, rows):
                 found.setdefault((method, who), []).append(str(error).splitlines()[0][:60])
                 continue
             wrong = letters_wrong(path, out, held_out) if name == "ocr-rec" else 0
-            found.setdefault((method, who), []).append((sqnr(path, out, held_out), out.stat().st_size / 1e6, seconds, wrong))
+            found.setdefault((method, who), []).append((signal_to_noise(path, out, held_out), out.stat().st_size / 1e6, seconds, wrong))
     for (method, who), figures in found.items():
         if failed := [f for f in figures if isinstance(f, str)]:
             rows.append([name, method, who, "failed", "", "", failed[0]])

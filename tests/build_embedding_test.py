@@ -47,7 +47,7 @@ def test_logits_and_greedy_tokens_with_images(pipeline, family, target):
     models = pipeline(family, "--target", target)
     refs = models.refs
     real = refs["prompt_mask"] == 1
-    assert np.abs(models.logits() - refs["logits"])[real].max() <= 2 * TOLERANCE[target]  # three models' rounding
+    assert np.abs(models.logits() - refs["logits"])[real].max() <= 3 * TOLERANCE[target]  # three models' rounding
     tokens = greedy(models.text, refs["prompt"], refs["prompt_mask"], refs["tokens"].shape[1], embed=models.embed,
                     positions=refs["position_ids"], deltas=refs["deltas"])
     assert (tokens == refs["tokens"]).all()

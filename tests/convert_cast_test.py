@@ -4,8 +4,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from conftest import run
-from int8_nets import RNG, model, random, samples, sqnr
+from int8_nets import RNG, model, random, run, samples, sqnr
 
 TYPES = {"f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16}
 NET = """g (int64[b, s] ids, float[b, s, 64] x) => (float[b, s, 80] y, float[b, s, 48] v) {

@@ -10,7 +10,8 @@ from models import image_crops, ocr, quantized, scrfd
 @pytest.mark.parametrize("batch", [1, 5, 32])
 def test_one_name_for_all_sizes_makes_onnxruntime_reuse_a_buffer_of_another_size(batch):
     model = scrfd.declare_batch(scrfd.model(), batch)
-    message = rf"Resize_\d+.*Shape mismatch attempting to re-use buffer. \{{{batch},8,2,3\}} != \{{{batch},8,4,6\}}"
+    # Which node finds it depends on the processor, whose kernels have layouts of their own.
+    message = rf"Shape mismatch attempting to re-use buffer. \{{{batch},8,\d+,\d+\}} != \{{{batch},8,\d+,\d+\}}"
     with pytest.raises(Exception, match=message):
         run(model, scrfd.feeds(batch, 32, 48))
     assert [y.shape for y in run(scrfd.without_value_info(model), scrfd.feeds(batch, 32, 48))][:3] == \

@@ -73,7 +73,7 @@ WAYS = {
     "optimize for directml": ["optimize", "--target", "directml"],
     "f16": ["convert", "--to", "f16"],
     "bf16": ["convert", "--to", "bf16"],
-    "int8": ["convert", "--to", "int8", "--dynamic"],
+    "int8": ["convert", "--to", "int8", "--dynamic", "--unsigned-weights"],
     "int4": ["convert", "--to", "int4", "--block", "16"],
     "pin": ["pin", "--sizes", "n=2"],
 }

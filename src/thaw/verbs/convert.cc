@@ -24,6 +24,8 @@
 #include "thaw/quant/seen_ranges.h"
 #include "thaw/quant/target_forms.h"
 #include "thaw/rewrite/same_noise.h"
+#include "thaw/run/processor.h"
+#include "thaw/run/providers.h"
 #include "thaw/verbs/access.h"
 #include "thaw/verbs/feeds.h"
 #include "thaw/verbs/for_target.h"
@@ -61,6 +63,19 @@ struct GivenSamples {
   std::optional<quantizing::Samples> data, held_out;
 };
 
+// Figures of 8 bits are not those of other processors where this one overflows.
+bool overflows_here(const ConvertOptions& options) {
+  const bool is_on_cpu = std::ranges::all_of(run::process_providers(), [](const Provider& provider) {
+    const run::KnownProvider* known = run::find_known_provider(provider.name);
+    return known && known->word == "cpu";
+  });
+  return is_on_cpu && run::overflows_in_8_bits() && quantizing::any_is(options, [&](const PrecisionOptions& asked) {
+           const Int8Options how = quantizing::fitted(asked, quantizing::target_of(options)).int8;
+           return asked.to == NumberFormat::kInt8 && !how.unsigned_weights && !how.reduced_range &&
+                  (how.unsigned_activations || how.dynamic);
+         });
+}
+
 Conversion convert_once(const ir::Model& original, const ConvertOptions& options, const FeedOptions& feeds,
                         const GivenSamples& given, const quantizing::Samples* seen) {
   const quantizing::Samples* samples = given.data ? &*given.data : seen;
@@ -74,6 +89,11 @@ Conversion convert_once(const ir::Model& original, const ConvertOptions& options
   if (given.data) check.run_samples(*given.data, is_calibrated ? Dataset::kCalibration : Dataset::kHeldOut);
   made.drawn = check.run_drawn(feeds);
   check.judge();
+  if (overflows_here(options) && !made.report.changed.empty())
+    made.report.warnings.emplace_back(
+        "this processor has no VNNI: it adds products of uint8 and int8 in 16 bits, where they overflow, so that 8 "
+        "bits are "
+        "worse here than elsewhere; --reduced-range or --unsigned-weights keeps them below that");
   made.first_run = check.take_first_run();
   made.as_run = check.take_converted();
   return made;

@@ -16,13 +16,19 @@ namespace thaw::quantizing::blocks::HWY_NAMESPACE {
 template <bool kWeighted>
 HWY_INLINE V left_by(const Tile& tile, int lane, const Coding& coding, V unit) {
   const D d;
-  V sum = hn::Zero(d);
-  for (int i = 0; i < tile.count; ++i) {
+  V even = hn::Zero(d), odd = even;  // each waits for its last sum
+  const auto add = [&](int i, V& sum) HWY_ATTR {
     const V error = hn::Mul(coding.error(hn::Load(d, tile.weights + i * kLanes + lane)), unit);
     const V weighted = kWeighted ? hn::Mul(error, hn::Set(d, tile.importance[i])) : error;
     sum = hn::MulAdd(error, weighted, sum);
+  };
+  int i = 0;
+  for (; i + 2 <= tile.count; i += 2) {
+    add(i, even);
+    add(i + 1, odd);
   }
-  return sum;
+  if (i < tile.count) add(i, even);
+  return hn::Add(even, odd);
 }
 
 template <bool kWeighted>

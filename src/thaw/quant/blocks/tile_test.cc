@@ -257,6 +257,54 @@ TEST(Tile, SearchBeatsRtnOnGaussianWeights) {
   EXPECT_LT(found / plain, 0.00589 / 0.00652);
 }
 
+// Of the codes that a scale and a zero give: the error of the best scale for these codes.
+double least_error(const Tile& tile, int lane, const BlockFormat& format, double step, double zero) {
+  double cross = 0, square = 0, weights = 0;
+  for (int i = 0; i < tile.count; ++i) {
+    const double w = tile.weights[i * kLanes + lane];
+    const double code = std::clamp<double>(std::nearbyint(w / step + zero), 0, format.levels()) - zero;
+    cross += w * code;
+    square += code * code;
+    weights += w * w;
+  }
+  return square > 0 ? weights - cross * cross / square : weights;
+}
+
+TEST(Tile, SearchIsNearTheBestOfAllScalesAndZeros) {
+  std::mt19937 random(23);
+  std::normal_distribution<double> normal;
+  std::student_t_distribution<double> heavy(4);
+  for (const int bits : {2, 3, 4}) {
+    for (const bool symmetric : {false, true}) {
+      for (const int count : {32, 27, 1}) {
+        const BlockFormat format{.bits = bits, .symmetric = symmetric};
+        double found = 0, best = 0;
+        for (int n = 0; n < 6; ++n) {
+          const Tile tile =
+              filled(count, [&](int, int lane) { return lane % 2 ? heavy(random) : normal(random) + 0.5; });
+          TileScales scales;
+          search(tile, format, scales);
+          for (int lane = 0; lane < kLanes; ++lane) {
+            double largest = 0, least = std::numeric_limits<double>::max();
+            for (int i = 0; i < count; ++i)
+              largest = std::max<double>(largest, std::abs(tile.weights[i * kLanes + lane]));
+            const int from = symmetric ? format.middle() : std::max(0, static_cast<int>(scales.zero[lane]) - 4);
+            const int to = symmetric ? from : std::min(format.levels(), static_cast<int>(scales.zero[lane]) + 4);
+            for (int zero = from; zero <= to; ++zero)
+              for (double step = 0.4; step < 2.6; step += 0.005)
+                for (const int sign : {-1, 1})
+                  least =
+                      std::min(least, least_error(tile, lane, format, sign * step * largest / format.levels(), zero));
+            best += least;
+            found += least_error(tile, lane, format, scales.step[lane], scales.zero[lane]);
+          }
+        }
+        EXPECT_LE(found, best * 1.02 + 1e-9) << bits << " bits, " << count << (symmetric ? ", symmetric" : "");
+      }
+    }
+  }
+}
+
 TEST(Tile, ZerosAndEqualWeightsAreExact) {
   for (const ChooseScales choose : {rtn, search, hqq}) {
     for (const bool symmetric : {false, true}) {
