@@ -35,6 +35,15 @@ def samples(folder, feeds):
     return folder
 
 
+def graphs(graph):
+    """It and those inside it."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from graphs(attribute.g)
+
+
 @functools.cache
 def overflows():
     """Whether this processor adds two products of uint8 and int8 in 16 bits, where they overflow: x86 without VNNI."""
@@ -50,17 +59,9 @@ def run(model, feeds, names=None):
     """As a test's `run`; skips where the figures would be this processor's and not the model's."""
     if overflows():
         made = onnx.load(model, load_external_data=False) if isinstance(model, str | Path) else model
-        if any(tensor.data_type == onnx.TensorProto.INT8 for graph in graphs_of(made.graph) for tensor in graph.initializer):
+        if any(tensor.data_type == onnx.TensorProto.INT8 for graph in graphs(made.graph) for tensor in graph.initializer):
             skip_where_integers_overflow()
     return conftest.run(model, feeds, names)
-
-
-def graphs_of(graph):
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            for inner in [attribute.g] if attribute.HasField("g") else attribute.graphs:
-                yield from graphs_of(inner)
 
 
 def sqnr(before, after, feeds):

@@ -88,6 +88,10 @@ std::vector<Provider> process_providers() {
   return providers_of_process();
 }
 
+bool have_other_providers() {
+  return !std::ranges::all_of(process_providers(), [](const Provider& one) { return provider_word(one.name) == kCpu; });
+}
+
 SessionOptions with_settled_providers(SessionOptions options) {
   if (options.providers.empty()) options.providers = process_providers();
   std::vector<std::string> words;

@@ -40,6 +40,8 @@ std::span<const KnownProvider> known_providers();
 // Of the process.
 void set_providers(std::vector<Provider> providers);
 std::vector<Provider> process_providers();
+// Whether any of them is another than the CPU.
+bool have_other_providers();
 
 // The options of a session with the providers that it comes to run on, without the CPU, which is the last of all. Throws thaw::Error for a
 // provider without a name and one that stands there twice.

@@ -12,6 +12,7 @@
 #include "thaw/quant/half/widened.h"
 #include "thaw/quant/precisions.h"
 #include "thaw/rewrite/splice.h"
+#include "thaw/run/providers.h"
 
 namespace thaw::measuring {
 namespace {
@@ -51,7 +52,7 @@ Conversions::Conversions(const ir::Model& model, const SensitivityOptions& optio
       base_(made_ready(model, options.precisions, options.target, options.backend, options.optimize, samples)) {
   for (size_t p = 0; p < options.precisions.size(); ++p)
     if (const NumberFormat to = options.precisions[p].to; quantizing::is_half(to) && !missing_.contains(to))
-      missing_.emplace(to, quantizing::have_other_providers()
+      missing_.emplace(to, run::have_other_providers()
                                ? quantizing::find_missing_kernels(*convert_as_written(all_options(p), {}).model)
                                : quantizing::MissingKernels{});
 }

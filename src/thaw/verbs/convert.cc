@@ -65,11 +65,8 @@ struct GivenSamples {
 
 // Figures of 8 bits are not those of other processors where this one overflows.
 bool overflows_here(const ConvertOptions& options) {
-  const bool is_on_cpu = std::ranges::all_of(run::process_providers(), [](const Provider& provider) {
-    const run::KnownProvider* known = run::find_known_provider(provider.name);
-    return known && known->word == "cpu";
-  });
-  return is_on_cpu && run::overflows_in_8_bits() && quantizing::any_is(options, [&](const PrecisionOptions& asked) {
+  return !run::have_other_providers() && run::overflows_in_8_bits() &&
+         quantizing::any_is(options, [&](const PrecisionOptions& asked) {
            const Int8Options how = quantizing::fitted(asked, quantizing::target_of(options)).int8;
            return asked.to == NumberFormat::kInt8 && !how.unsigned_weights && !how.reduced_range &&
                   (how.unsigned_activations || how.dynamic);

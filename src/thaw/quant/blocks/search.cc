@@ -4,6 +4,7 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
 #include <algorithm>
+#include <cmath>
 
 #include "thaw/quant/blocks/tile-inl.h"
 
@@ -86,7 +87,7 @@ using VShort = hn::Vec<DShort>;
 
 // The same in 16 bits: two positions of a lane beside each other, so that products are summed in pairs.
 class InShorts {
-  static constexpr int kFineBits = 14;  // of weights: sums of 256 products with 255 are below 2^31
+  static constexpr int kFineBits = 14;  // of weights: sums of 256 products with 15 are below 2^31
   static constexpr int kFactorBits = 5;
   static constexpr size_t kAtOnce = 4;  // pairs
 
@@ -95,7 +96,7 @@ class InShorts {
     const D d;
     // A product of a weight and an inverse has 15 bits after the point. For 4 bits weights have 11 of them, an error of 0.004 codes,
     // and inverses 4, of which the least is 7.
-    const int bits = std::min(format.bits + 7, kFineBits);
+    const int bits = format.bits + 7;
     inverses_ = hn::Set(d, static_cast<float>(1 << (15 - bits + kFactorBits)));
     levels_ = hn::Set(d, static_cast<float>(format.levels()));
     const V fine = hn::Mul(unit, hn::Set(d, static_cast<float>(1 << kFineBits)));
@@ -120,7 +121,7 @@ class InShorts {
   }
   using Times = int16_t;
   static HWY_INLINE Times times(float number) {
-    return static_cast<int16_t>(number * (1 << (15 - kFactorBits)) + 0.5F);
+    return static_cast<int16_t>(std::lround(number * (1 << (15 - kFactorBits))));
   }
 
   struct Range {
@@ -163,7 +164,7 @@ class InShorts {
         DShort(), hn::Or(hn::And(hn::NearestInt(even), hn::Set(di, 0xffff)), hn::ShiftLeft<16>(hn::NearestInt(odd))));
   }
 
-  alignas(64) int16_t weights_[2 * kLargestBlock * kLanes];
+  alignas(64) int16_t weights_[size_t{2} * kLargestBlock * kLanes];
   size_t num_pairs_ = 0;
   V inverses_, levels_;
 };

@@ -239,15 +239,16 @@ TEST(Tile, SearchBeatsRtnOnGaussianWeights) {
   const BlockFormat real_format{.bits = 4, .block = 32, .real_zeros = true};
   double plain = 0, found = 0, real = 0;
   constexpr int kTiles = 2000;
+  constexpr double kWeights = double{kTiles} * 32 * kLanes;
   for (int i = 0; i < kTiles; ++i) {
     const Tile tile = filled(32, [&](int, int) { return normal(random); });
     TileScales scales;
     rtn(tile, format, scales);
-    for (const double error : decoded(tile, format, scales).errors) plain += error / (kTiles * 32 * kLanes);
+    for (const double error : decoded(tile, format, scales).errors) plain += error / kWeights;
     search(tile, format, scales);
-    for (const double error : decoded(tile, format, scales).errors) found += error / (kTiles * 32 * kLanes);
+    for (const double error : decoded(tile, format, scales).errors) found += error / kWeights;
     search_real(tile, real_format, scales);
-    for (const double error : decoded(tile, real_format, scales).errors) real += error / (kTiles * 32 * kLanes);
+    for (const double error : decoded(tile, real_format, scales).errors) real += error / kWeights;
   }
   // Onnxruntime's hqq, whose zeros are real, comes to .00567.
   EXPECT_LT(real, 0.0056);

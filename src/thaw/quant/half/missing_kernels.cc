@@ -41,10 +41,8 @@ bool computes_in_16_bits(const ir::Node& node, const infer::Result& facts) {
 
 bool MissingKernels::has(const ir::Node& node) const { return are_all || of.contains(rewrite::name_of(node)); }
 
-bool have_other_providers() { return !std::ranges::all_of(run::process_providers(), is_cpu, &Provider::name); }
-
 MissingKernels find_missing_kernels(const ir::Model& converted) {
-  if (!have_other_providers()) return {};
+  if (!run::have_other_providers()) return {};
   try {
     bool are_known = false;
     const std::unique_ptr<ir::Model> named = ir::clone(converted);

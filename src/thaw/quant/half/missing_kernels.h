@@ -15,9 +15,6 @@ struct MissingKernels {
   bool has(const ir::Node& node) const;
 };
 
-// Whether models may run elsewhere than on the CPU.
-bool have_other_providers();
-
 // As ONNX Runtime places the nodes of a model that was converted; all, where it does not tell or the model does not load there.
 MissingKernels find_missing_kernels(const ir::Model& converted);
 
