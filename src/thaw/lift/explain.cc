@@ -22,6 +22,7 @@
 #include "thaw/lift/steps.h"
 #include "thaw/lift/table/learned_grid.h"
 #include "thaw/lift/unseen_sizes.h"
+#include "thaw/lift/written_out.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/small_tensor.h"
 #include "thaw/rewrite/remove_unused.h"
@@ -350,6 +351,7 @@ void note_steady(Lifting& l) {
   AtNoOps found = at_no_ops(l);
   l.sizes_at_no_ops = std::move(found.sizes);
   std::ranges::move(found.given_back, std::back_inserter(l.undecided));
+  note_cut_windows(l);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ struct Lifting {
   std::vector<FittedTable> tables;
   std::vector<Undecided> undecided;             // what no trace varies tells of the rest
   std::vector<Note> unsolved;                   // integers that are left to what the nodes need of them
-  std::vector<Limit> limits;                    // of those that were written
+  std::vector<Limit> limits;                    // of those that were written, and of axes that are cut
   std::vector<NumberOfSizes> numbers_of_sizes;  // in these
   std::vector<WindowLoops> windows;
   std::set<std::string> steady_loops;  // that are no batch of windows, and have as many branches in every trace

@@ -1,6 +1,7 @@
 // Writing what was explained into the first trace's model.
 
 #include <algorithm>
+#include <iterator>
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/loop/pack_windows.h"
@@ -90,7 +91,7 @@ void write_tables(Lifting& l) {
     for (const Difference* reader : table.readers)
       l.model().graph->replace_uses(reader->node->input(reader->input), computed);
   }
-  l.limits = emitter.limits();
+  std::ranges::copy(emitter.limits(), std::back_inserter(l.limits));
   l.numbers_of_sizes = emitter.numbers_of_sizes();
 }
 
