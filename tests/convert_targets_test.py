@@ -67,6 +67,37 @@ def test_what_is_converted_for_a_target_is_supported_as_far_as_the_model_was(tha
     assert taken > 0 or target == "coreml-neuralnetwork"  # which has float32 alone
 
 
+def looked_up(rows="n"):
+    """Rows of a table, and a product."""
+    rng = np.random.default_rng(1)
+    weights = [numpy_helper.from_array(rng.normal(0, 1, dims).astype(np.float32), name) for name, dims in (("table", [100, 32]), ("m", [32, 32]))]
+    graph = helper.make_graph([helper.make_node("Gather", ["table", "ids"], ["e"], "look"), helper.make_node("MatMul", ["e", "m"], ["y"], "product")], "g",
+                              [helper.make_tensor_value_info("ids", TensorProto.INT64, [rows])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [rows, 32])], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.mark.parametrize("target", TABLES)
+@pytest.mark.parametrize("how", [[], ["--dynamic"]])
+def test_rows_are_looked_up_in_codes_where_the_target_does(thaw, save, tmp_path, target, how):
+    path, out, data = save(looked_up(7), "rows"), tmp_path / "out.onnx", tmp_path / "ids.npz"
+    np.savez(data, ids=np.arange(7))
+    before = unsupported(thaw, path, target)
+    run = thaw("convert", path, "-o", out, "--to", "int8", "--target", target, *(how or ["--data", data]))
+    if not out.exists():
+        assert "has no kernel of" in run.stderr or "takes no operators of" in run.stderr or "nothing was converted" in run.stdout, run.stderr
+        return
+    assert unsupported(thaw, out, target) <= before, run.stdout
+
+
+def test_free_sizes_that_want_a_profile_are_no_refusal(thaw, save, tmp_path):
+    path = save(looked_up(), "rows")
+    assert "in part" in thaw("check", path, "--target", "tensorrt").stdout
+    report = thaw.json("convert", path, "-o", tmp_path / "out.onnx", "--to", "f16", "--target", "tensorrt", code=0)
+    assert report["unsupported"] == [] and any("THAW039" in warning for warning in report["warnings"])
+    assert thaw("optimize", path, "-o", tmp_path / "optimized.onnx", "--target", "tensorrt").returncode == 0
+
+
 def written(thaw, path, out, target, *how):
     thaw("convert", path, "-o", out, "--target", target, *how, code=0)
     return onnx.load(out)

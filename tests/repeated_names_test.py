@@ -87,3 +87,26 @@ def test_what_the_runtime_refuses_is_refused(thaw, save, case):
     with pytest.raises(Exception, match="ONNXRuntimeError"):
         run(REFUSED[case], X)
     assert "'a'" in thaw.error("inspect", save(REFUSED[case]))
+
+
+def of_one_name(values):
+    """Three nodes named k, one of them in a branch, where it is the only one; another is named k_1."""
+    branch = helper.make_graph([helper.make_node("Neg", ["b"], ["t"], "k")], "branch", [], [info("t")])
+    nodes = [helper.make_node("Abs", ["x"], ["a"], "k"), helper.make_node("Neg", ["a"], ["b"], "k"), helper.make_node("Exp", ["b"], ["c"], "k_1"),
+             helper.make_node("If", ["yes"], ["d"], "k", then_branch=branch, else_branch=branch), helper.make_node("Add", ["c", "d"], ["y"], "sum")]
+    return model(nodes, [numpy_helper.from_array(np.array(values), "yes")])
+
+
+def test_nodes_of_one_name_get_names_of_their_own(thaw, save, tmp_path):
+    given, fixed, out = of_one_name(True), tmp_path / "fixed.onnx", tmp_path / "out.onnx"
+    path = save(given)
+    findings = thaw.findings(path, "--select", "THAW006")
+    assert len(findings) == 2 and all(each["severity"] == "error" and "'k'" in each["message"] for each in findings)
+    with pytest.raises(Exception, match="same node name"):
+        run(given, X)
+    report = thaw.json("fix", path, "-o", fixed, code=0)
+    assert [change["code"] for change in report["changed"]] == ["THAW006", "THAW006"]
+    thaw("optimize", fixed, "-o", out, code=0)
+    for written in (fixed, out):
+        np.testing.assert_allclose(run(str(written), X)[0], np.exp(-np.abs(X["x"])) + np.abs(X["x"]), rtol=1e-5)
+    assert thaw.findings(fixed, "--select", "THAW006") == []

@@ -339,3 +339,17 @@ def test_a_folder_of_references(thaw, save, tmp_path):
     np.savez(folder / "wrong.npz", x=np.zeros(2, np.float32), y=np.zeros(2, np.float32))
     report = thaw.json("verify", path, "--against", folder, code=1)
     assert [p["case"] for p in report["points"] if p["status"] != "agrees"] == ["wrong"]
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_what_is_not_finite_is_said_wherever_figures_are(thaw, save, tmp_path, number):
+    def scaled(by):
+        graph = helper.make_graph([helper.make_node("Mul", ["x", "k"], ["m"], "mul"), helper.make_node("Neg", ["m"], ["y"], "neg")], "g",
+                                  [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 4])],
+                                  [numpy_helper.from_array(np.array(by, np.float32), "k")])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    good, bad = save(scaled([1, 2, 3, 4]), "good"), save(scaled([1, number, 3, 4]), "bad")
+    run = thaw("verify", bad, "--against", good, "--sizes", "n=2", "--where", "--cosine", "0.5")
+    assert run.returncode == 1 and "1.000000" not in run.stdout and "inf + 0" not in run.stdout, run.stdout
+    assert "2 of 8 elements are NaN or infinite on one side" in run.stdout

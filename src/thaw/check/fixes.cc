@@ -35,7 +35,7 @@ constexpr Fix kFixes[] = {
     {"THAW003", "ONNX Runtime will stop with 'Shape mismatch attempting to re-use buffer'", {kFix}},
     {"THAW004", "ONNX Runtime assumes that sizes with one name are equal, and may stop with 'Shape mismatch attempting to re-use buffer'", {kFix}},
     {"THAW005", "ONNX Runtime warns, or rejects the model: 'existing shape differ' or 'Type Error'", {kFix}},
-    {"THAW006", "other runtimes reject the model, or read the other one", {kFix}},
+    {"THAW006", "runtimes refuse the model, or read the other one", {kFix}},
     {"THAW010", kOtherSizesStop, {kFix, kReference, kLift}},
     {"THAW011", "ONNX Runtime stops at other sizes: the lengths of the Split no longer add up", {kLift, kReference}},
     {"THAW012", "at larger sizes the rest is silently cut off", {kFix, kLift}},

@@ -26,7 +26,7 @@ constexpr Rule kRules[] = {
     {"THAW003", "one dim_param for two sizes", kError, look_for_name_clashes},
     {"THAW004", "placeholder dim_param", kWarning, look_for_meaningless_dims},
     {"THAW005", "wrong declared type or shape", kWarning, look_for_stale_declarations},
-    {"THAW006", "duplicate tensor name", kWarning, look_for_repeated_names},
+    {"THAW006", "duplicate name", kWarning, look_for_repeated_names},
     // Sizes frozen at an example's.
     {"THAW010", "frozen shape", kError, look_for_frozen_shapes},
     {"THAW011", "frozen split lengths", kError, look_for_frozen_splits},

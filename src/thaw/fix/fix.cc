@@ -58,9 +58,13 @@ std::vector<Pass> chosen_passes(const FixOptions& options) {
 
 rewrite::Changes fix(ir::Model& model, const FixOptions& options) {
   ops::require_arity(model);
+  std::vector<Change> renamed;
+  for (const ir::Node* node : ir::nodes_of_taken_names(*model.graph))
+    renamed.push_back({"THAW006", node->describe(), {}, {{node->name, "a name of its own"}}});
   ir::tell_names_apart(model);
   const std::vector<Pass> passes = chosen_passes(options);
   rewrite::Changes changes = rewrite::run(passes, model);
+  changes.made.insert(changes.made.begin(), renamed.begin(), renamed.end());
   // What went without use no longer stands in the way of the rest, so that a second fix of a result finds nothing to do.
   for (int round = 1; changes.modified() && round < kMostRounds; ++round) {
     rewrite::Changes more = rewrite::run(passes, model);

@@ -124,12 +124,21 @@ void put_into_blocks(ir::Model& model, const BuildOptions& options, const ops::T
 }
 
 // What the target has no kernel for, in other operators or an opset that has one.
-void write_for(const ops::Target& target, const BuildOptions& options, ir::Model& model, const AskTarget& unsupported) {
-  if (!ops::has_kernel_table(target) || unsupported(model).empty()) return;
+void write_for(const ops::Target& target, const BuildOptions& options, ir::Model& model, const AskTarget& ask) {
+  if (!ops::has_kernel_table(target)) return;
+  if (std::ranges::none_of(ask(model), [](const Finding& f) { return f.severity == Severity::kError; })) return;
   optimizing::optimize(model, {.target = operators_of(options),
                                .backend = options.backend,
                                .level = OptimizeLevel::kClean,
                                .only = {std::string(optimizing::kBackendPass)}});
+}
+
+void add_findings(const std::vector<Finding>& findings, std::string_view part, BuildReport& report) {
+  for (const Finding& finding : findings) {
+    if (finding.severity == Severity::kNote) continue;
+    auto& list = finding.severity == Severity::kError ? report.unsupported : report.warnings;
+    list.push_back(fmt::format("{}.onnx: {} {}", part, finding.code, finding.message));
+  }
 }
 
 // All files of the build as one.
@@ -157,7 +166,7 @@ void put_in_place(std::vector<ir::Staged> staged, const std::vector<TextFile>& t
 }  // namespace
 
 BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, BuildOptions options,
-                  const TryStaged& try_staged, const AskTarget& unsupported) {
+                  const TryStaged& try_staged, const AskTarget& ask) {
   const std::string& part = options.part;
   check_options(options);
   const ops::Target& target = optimizing::backend_of(operators_of(options), options.backend, "build");
@@ -195,11 +204,9 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
   std::vector<std::unique_ptr<ir::Model>> models;
   for (const Part* each : parts) {
     models.push_back(each->build({checkpoint, weights, options}));
-    if (unsupported) write_for(target, options, *models.back(), unsupported);
+    if (ask) write_for(target, options, *models.back(), ask);
     if (options.weights != NumberFormat::kKeep) put_into_blocks(*models.back(), options, target);
-    if (unsupported)
-      for (const std::string& why : unsupported(*models.back()))
-        report.unsupported.push_back(fmt::format("{}.onnx: {}", each->name, why));
+    if (ask) add_findings(ask(*models.back()), each->name, report);
     report.files.push_back({.part = std::string(each->name),
                             .path = folder / fmt::format("{}.onnx", each->name),
                             .num_nodes = static_cast<int64_t>(models.back()->graph->nodes().size()),

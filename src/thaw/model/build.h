@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "thaw/build.h"
+#include "thaw/finding.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/model/checkpoint.h"
 
@@ -17,12 +18,12 @@ namespace thaw::model {
 using TryStaged =
     std::function<LoadCheck(const ir::Model& model, const std::filesystem::path& path, ir::Staged& staged)>;
 
-// What the target of a build says of a part before it is written, a sentence for each thing that it does not take.
-using AskTarget = std::function<std::vector<std::string>(const ir::Model&)>;
+// What the target of a build says of a part before it is written.
+using AskTarget = std::function<std::vector<Finding>(const ir::Model&)>;
 
 // Throws thaw::Error for a part that the family does not have, options that do not go together, and everything that is
 // wrong with the checkpoint. Nothing is written before every part is built, and none where one is refused.
 BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, BuildOptions options,
-                  const TryStaged& try_staged, const AskTarget& unsupported = nullptr);
+                  const TryStaged& try_staged, const AskTarget& ask = nullptr);
 
 }  // namespace thaw::model

@@ -15,6 +15,8 @@ namespace {
 
 std::string figures_text(const Comparison& figures) {
   if (!figures.comparable) return printable(figures.reason);
+  if (figures.not_finite > 0)
+    return fmt::format("{} of {} elements are NaN or infinite on one side", figures.not_finite, figures.elements);
   return fmt::format("max abs diff {:.3g}, cosine {:.6f}", figures.max_abs_diff, figures.cosine);
 }
 
@@ -63,6 +65,7 @@ void write_figures(JsonWriter& json, std::string_view name, const Comparison& fi
   json.member("cosine", figures.cosine);
   json.member("elements", figures.elements);
   json.member("outside_tolerance", figures.outside_tolerance);
+  json.member("not_finite", figures.not_finite);
   json.end_object();
 }
 

@@ -79,14 +79,24 @@ MaxDiff max_diff_of(const Comparison& figures) {
   return {figures.max_abs_diff, {}};
 }
 
+// Of elements that are finite on both sides; none where others are not.
+std::optional<double> cosine_of(const Comparison& figures) {
+  return figures.not_finite > 0 ? std::nullopt : std::optional(figures.cosine);
+}
+std::string cosine_text(std::optional<double> cosine) { return cosine ? fmt::format("{:.6f}", *cosine) : "-"; }
+HtmlCell cosine_cell(std::optional<double> cosine) {
+  return cosine ? HtmlCell::cosine(*cosine) : HtmlCell::text("");
+}
+
 // Of a point: the output that is farthest from the reference's, and the lowest cosine of all.
 struct Worst {
   const OutputResult* output = nullptr;
-  double lowest_cosine = 1;
+  std::optional<double> lowest_cosine = 1;  // none where an output has none
 
   void add(const OutputResult& other) {
     if (!other.comparison.comparable) return;
-    lowest_cosine = std::min(lowest_cosine, other.comparison.cosine);
+    const auto cosine = cosine_of(other.comparison);
+    lowest_cosine = lowest_cosine && cosine ? std::optional(std::min(*lowest_cosine, *cosine)) : std::nullopt;
     if (output == nullptr || max_diff_of(other.comparison).value > max_diff().value) output = &other;
   }
   bool is_known() const { return output != nullptr; }
@@ -117,7 +127,7 @@ std::string points_text(const VerifyReport& report) {
     std::vector<std::string> row{std::string(status_name(point.status)), point_label(point), "-", "-", ""};
     if (worst.is_known()) {
       row[2] = worst.max_diff().text();
-      row[3] = fmt::format("{:.6f}", worst.lowest_cosine);
+      row[3] = cosine_text(worst.lowest_cosine);
       row[4] = worst.output->name;
     }
     table.add(std::move(row));
@@ -139,7 +149,7 @@ std::string outputs_text(const PointResult& point, const Style& style) {
     if (figures.comparable) {
       row[3] = max_diff_of(figures).text();
       row[4] = fmt::format("{:.3g}", figures.max_rel_diff);
-      row[5] = fmt::format("{:.6f}", figures.cosine);
+      row[5] = cosine_text(cosine_of(figures));
     }
     table.add(std::move(row));
   }
@@ -156,8 +166,8 @@ std::string worst_output(const VerifyReport& report) {
   for (const PointResult& point : report.points)
     for (const OutputResult& output : point.outputs) worst.add(output);
   if (!worst.is_known()) return {};
-  return fmt::format("max abs diff {} ('{}'), min cosine {:.6f}", worst.max_diff().text(),
-                     report::printable(worst.output->name), worst.lowest_cosine);
+  return fmt::format("max abs diff {} ('{}'), min cosine {}", worst.max_diff().text(),
+                     report::printable(worst.output->name), cosine_text(worst.lowest_cosine));
 }
 
 void write_output_result(JsonWriter& json, const OutputResult& output) {
@@ -286,7 +296,7 @@ void add_worst_outputs(HtmlPage& page, const std::vector<OutputOverSizes>& outpu
     row.push_back(HtmlCell::verdict(agrees ? Outcome::kGood : Outcome::kBad,
                                     fmt::format("agrees at {} of {}", output.agree, output.count)));
     row.push_back(output.worst.is_known() ? output.worst.max_diff().cell() : HtmlCell::text(""));
-    row.push_back(output.worst.is_known() ? HtmlCell::cosine(output.worst.lowest_cosine) : HtmlCell::text(""));
+    row.push_back(output.worst.is_known() ? cosine_cell(output.worst.lowest_cosine) : HtmlCell::text(""));
     row.push_back(HtmlCell::text(output.worst_at ? point_label(*output.worst_at) : ""));
   }
   page.table({"output", "status", "max abs diff", "min cosine", "worst at"}, rows);
@@ -483,7 +493,7 @@ std::string to_html(const VerifyReport& report) {
           HtmlCell::code(fmt::format("{} {}", output.name, output.actual))};
       if (figures.comparable)
         row.insert(row.end(), {max_diff_of(figures).cell(), HtmlCell::number(figures.max_rel_diff),
-                               HtmlCell::cosine(figures.cosine)});
+                               cosine_cell(cosine_of(figures))});
       else
         row.insert(row.end(), 3, HtmlCell::text(""));
       row.push_back(HtmlCell::text(figures.reason));

@@ -155,8 +155,10 @@ void compare_floats(const Array& actual, const Array& expected, Totals& totals) 
 
 std::string explain(const Totals& totals, const Comparison& result, Bounds bounds, bool exact) {
   if (totals.outside > 0) {
-    std::string text = exact ? fmt::format("{} of {} elements differ", totals.outside, result.elements)
-                             : fmt::format("{} of {} elements differ by more than {:g} + {:g} of the reference",
+    const bool by_cosine = std::isinf(bounds.absolute);  // of elements those alone differ that are not finite
+    std::string text = exact || by_cosine
+                           ? fmt::format("{} of {} elements differ", totals.outside, result.elements)
+                           : fmt::format("{} of {} elements differ by more than {:g} + {:g} of the reference",
                                            totals.outside, result.elements, bounds.absolute, bounds.relative);
     if (totals.not_finite > 0) text += fmt::format("; {} are NaN or infinite on one side", totals.not_finite);
     text += fmt::format("; worst at [{}]: {:g}, expected {:g}", fmt::join(result.worst_index, ","), totals.worst_actual,

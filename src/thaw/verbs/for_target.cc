@@ -13,11 +13,14 @@ std::vector<Finding> findings_of_target(const ir::Model& result, std::string_vie
   return checking::check(result, options).findings;
 }
 
-std::vector<std::string> unsupported_by(const ir::Model& result, std::string_view target) {
-  std::vector<std::string> problems;
-  for (const Finding& finding : findings_of_target(result, target))
-    if (finding.severity != Severity::kNote) problems.push_back(fmt::format("{} {}", finding.code, finding.message));
-  return problems;
+TargetVerdict verdict_of(const ir::Model& result, std::string_view target) {
+  TargetVerdict verdict;
+  for (const Finding& finding : findings_of_target(result, target)) {
+    if (finding.severity == Severity::kNote) continue;
+    auto& list = finding.severity == Severity::kError ? verdict.unsupported : verdict.warnings;
+    list.push_back(fmt::format("{} {}", finding.code, finding.message));
+  }
+  return verdict;
 }
 
 }  // namespace thaw::verbs

@@ -13,7 +13,10 @@ namespace thaw::verbs {
 // By the rules of targets alone, notes too.
 std::vector<Finding> findings_of_target(const ir::Model& result, std::string_view target);
 
-// Those for which `check --target` does not exit with 0, a sentence each.
-std::vector<std::string> unsupported_by(const ir::Model& result, std::string_view target);
+// Its errors and its warnings, a sentence each.
+struct TargetVerdict {
+  std::vector<std::string> unsupported, warnings;
+};
+TargetVerdict verdict_of(const ir::Model& result, std::string_view target);
 
 }  // namespace thaw::verbs

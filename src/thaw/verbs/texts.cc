@@ -158,9 +158,9 @@ AddedInput parse_added_input(const std::string& text) { return lifting::parse_ad
 Provider parse_provider(const std::string& text) {
   const size_t colon = std::min(text.find(':'), text.size());
   Provider provider{.name = text.substr(0, colon)};
-  const auto refuse = [&](std::string what) {
-    throw Error(ErrorCode::kInvalidArgument, {.what = std::move(what),
-                                              .where = fmt::format("provider '{}'", text),
+  const auto refuse = [&](std::string_view what) {
+    throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the provider '{}' {}", text, what),
+                                              .where = "--provider",
                                               .expected = "NAME or NAME:OPTION=VALUE,…, such as cuda:device_id=1",
                                               .next = {}});
   };
@@ -176,7 +176,7 @@ Provider parse_provider(const std::string& text) {
     const size_t equals = std::min(part.find('='), part.size());
     const std::string name = part.substr(0, equals);
     const bool begins = equals < part.size() && !name.empty() && std::ranges::all_of(name, is_of_name);
-    if (!begins && value == nullptr) refuse(fmt::format("'{}' is no option", part));
+    if (!begins && value == nullptr) refuse(fmt::format("cannot be read, as '{}' is no option", part));
     if (!begins) {
       *value += "," + part;
       continue;

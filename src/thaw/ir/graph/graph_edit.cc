@@ -1,5 +1,9 @@
 // Editing what is in a graph: removing, replacing, renaming, moving.
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -238,8 +242,41 @@ void Graph::tell_names_apart() {
   }
 }
 
+namespace {
+
+void add_nodes_of_taken_names(const Graph& graph, std::vector<Node*>& found) {
+  std::unordered_set<std::string_view> names;
+  for (Node* node : graph.nodes()) {
+    if (!node->name.empty() && !names.insert(node->name).second) found.push_back(node);
+    for (const Graph* inner : node->subgraphs()) add_nodes_of_taken_names(*inner, found);
+  }
+}
+
+void rename_nodes_of_taken_names(const Graph& graph) {
+  const std::vector<Node*> renamed = nodes_of_taken_names(graph);
+  if (renamed.empty()) return;
+  std::unordered_map<const Graph*, std::unordered_set<std::string>> names;
+  for (Node* node : renamed) {
+    const auto [own, is_new] = names.try_emplace(node->graph());
+    if (is_new)
+      for (const Node* other : node->graph()->nodes()) own->second.insert(other->name);
+    std::string name;
+    for (size_t i = 1; name.empty() || !own->second.insert(name).second; ++i) name = fmt::format("{}_{}", node->name, i);
+    node->name = std::move(name);
+  }
+}
+
+}  // namespace
+
+std::vector<Node*> nodes_of_taken_names(const Graph& graph) {
+  std::vector<Node*> found;
+  add_nodes_of_taken_names(graph, found);
+  return found;
+}
+
 void tell_names_apart(Model& model) {
   model.graph->tell_names_apart();
+  rename_nodes_of_taken_names(*model.graph);
   for (const auto& function : model.functions) function->body->tell_names_apart();
 }
 

@@ -74,7 +74,11 @@ void begin_run(const Model& model);
 // times over, a copy each, counts each for itself.
 void begin_own_run(Model& model);
 
-// Graph::tell_names_apart of the graph and of all functions: what a verb that edits a model begins with.
+// Nodes whose name a node before them in the same graph has, of the main graph and of those inside its nodes. ONNX Runtime refuses them.
+std::vector<Node*> nodes_of_taken_names(const Graph& graph);
+
+// Graph::tell_names_apart of the graph and of all functions, and another name for each node of a taken one: what a verb that edits a model
+// begins with.
 void tell_names_apart(Model& model);
 
 // A copy of the graph and all that belongs to it; the bytes of weights are shared. Editing either leaves the other

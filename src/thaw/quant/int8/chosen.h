@@ -9,6 +9,7 @@
 
 #include "thaw/convert.h"
 #include "thaw/infer/infer.h"
+#include "thaw/ops/target/target.h"
 #include "thaw/quant/int8/weight_operand.h"
 #include "thaw/quant/weights/stored_weight.h"
 #include "thaw/rewrite/pass.h"
@@ -71,6 +72,10 @@ std::vector<ChosenNode> choose_weighted(ir::Model& model, const infer::Result& f
                                         std::vector<LeftNode>& left);
 
 std::vector<Lookup> choose_lookups(ir::Model& model, const Wanted& wanted);
+
+// Takes those out that the target does not look up in codes: their tables stay as they are.
+void leave_untaken(std::vector<Lookup>& lookups, const ir::Model& model, const infer::Result& facts,
+                   const ops::Target& target, std::vector<LeftNode>& left);
 
 // Adds to what was made, or, where there is a reason, to what was left.
 void note(const ir::Node& node, const std::string& why, rewrite::Changes& changes);

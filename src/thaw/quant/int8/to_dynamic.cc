@@ -207,7 +207,8 @@ int to_dynamic(Context& context) {
     left.push_back({node.weighted.node, std::move(why)});
     return true;
   });
-  const std::vector<Lookup> lookups = choose_lookups(model, wanted);
+  std::vector<Lookup> lookups = choose_lookups(model, wanted);
+  leave_untaken(lookups, model, facts, context.target, left);
   WeightChooser weights;
   for (const ChosenNode& node : nodes)
     for (const WeightOperand& weight : node.weighted.weights) weights.of(weight, options_of(node));
