@@ -15,7 +15,8 @@ void look_for_repeated_names(Evidence& evidence, Findings& findings) {
   }
   for (const ir::Node* node : ir::nodes_of_taken_names(*evidence.model().graph)) {
     Finding& f = findings.add(
-        fmt::format("a node before it in its graph is named '{}', too: ONNX Runtime does not load the model", node->name),
+        fmt::format("a node before it in its graph is named '{}', too: ONNX Runtime does not load the model",
+                    node->name),
         location_of(*node));
     f.severity = Severity::kError;
     f.fix = "`thaw fix` gives each a name of its own";

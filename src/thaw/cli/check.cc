@@ -57,7 +57,8 @@ ReportFile profiles_file(const CheckArguments& arguments, const std::vector<std:
   if (file.is_page()) refuse("profiles are no page", "a file FILE.json");
   if (paths.size() != 1) refuse(fmt::format("there are {} models", paths.size()), "one model");
   if (arguments.opt.empty() || arguments.check.sizes.empty())
-    refuse(fmt::format("{} are not given, which profiles are made of", arguments.check.sizes.empty() ? "ranges of sizes" : "the best sizes"),
+    refuse(fmt::format("{} are not given, which profiles are made of",
+                       arguments.check.sizes.empty() ? "ranges of sizes" : "the best sizes"),
            "--sizes with a range of each size, and --opt with the best ones");
   return file;
 }

@@ -107,7 +107,9 @@ ir::Value* cut_along(const ir::Node& cut, size_t axis, size_t rank) {
 std::vector<Piece> pieces_of(ir::Node& cut, int64_t length) {
   std::vector<Piece> pieces;
   const auto add = [&](const Slice& slice) {
-    const auto counted = [&](int64_t place) { return std::clamp<int64_t>(place < 0 ? place + length : place, 0, length); };
+    const auto counted = [&](int64_t place) {
+      return std::clamp<int64_t>(place < 0 ? place + length : place, 0, length);
+    };
     if (const Piece piece{counted(slice.begin), counted(slice.end)}; piece.begin < piece.end) pieces.push_back(piece);
   };
   if (ops::role_of(cut, 1) == ops::Role::kBounds) {
@@ -159,9 +161,9 @@ void note_cut_windows(Lifting& l) {
   std::map<Axis, size_t> places;
   std::vector<Axis> axes;  // in the order of the nodes
   std::vector<dim::Dim> sizes;
-  std::vector<std::vector<int64_t>> lengths;          // by axis and trace
+  std::vector<std::vector<int64_t>> lengths;         // by axis and trace
   std::vector<std::vector<std::set<Piece>>> pieces;  // the same
-  std::vector<int64_t> past_the_end;                  // by axis
+  std::vector<int64_t> past_the_end;                 // by axis
   const auto given = input_shapes(l);
   std::set<const ir::Node*> batched;
   for (const Loop& loop : l.alignment.loops)

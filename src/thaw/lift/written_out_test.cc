@@ -21,8 +21,7 @@ std::vector<Piece> cut(int64_t n, int64_t first, int64_t length, int64_t stride,
                                                 : (rest - length) / stride + 1;
   std::vector<Piece> pieces;
   if (first > 0) pieces.push_back({0, first});
-  for (int64_t i = 0; i < count; ++i)
-    pieces.push_back({first + i * stride, std::min(n, first + i * stride + length)});
+  for (int64_t i = 0; i < count; ++i) pieces.push_back({first + i * stride, std::min(n, first + i * stride + length)});
   return pieces;
 }
 
@@ -63,12 +62,12 @@ TEST(WrittenOut, OtherPiecesAreNoWindows) {
   const auto are = [](std::vector<std::vector<Piece>> pieces, std::vector<int64_t> lengths) {
     return windows_of(pieces, lengths).has_value();
   };
-  EXPECT_FALSE(are({{{0, 1}, {1, 11}}, {{0, 1}, {1, 18}}}, {11, 18}));          // a class token
-  EXPECT_FALSE(are({{{0, 8}, {8, 20}}, {{0, 8}, {8, 23}}}, {20, 23}));          // the rest is longer
-  EXPECT_FALSE(are({{{0, 8}, {8, 16}}, {{0, 8}, {8, 16}}}, {30, 33}));          // much is left
-  EXPECT_FALSE(are({{{0, 5}, {5, 10}}, {{0, 6}, {6, 12}}}, {10, 12}));          // halves
-  EXPECT_FALSE(are({{{0, 4}, {8, 12}}, {{0, 4}, {8, 12}}}, {13, 14}));          // gaps
-  EXPECT_FALSE(are({{{0, 3}}, {{0, 3}}}, {3, 3}));                              // one
+  EXPECT_FALSE(are({{{0, 1}, {1, 11}}, {{0, 1}, {1, 18}}}, {11, 18}));  // a class token
+  EXPECT_FALSE(are({{{0, 8}, {8, 20}}, {{0, 8}, {8, 23}}}, {20, 23}));  // the rest is longer
+  EXPECT_FALSE(are({{{0, 8}, {8, 16}}, {{0, 8}, {8, 16}}}, {30, 33}));  // much is left
+  EXPECT_FALSE(are({{{0, 5}, {5, 10}}, {{0, 6}, {6, 12}}}, {10, 12}));  // halves
+  EXPECT_FALSE(are({{{0, 4}, {8, 12}}, {{0, 4}, {8, 12}}}, {13, 14}));  // gaps
+  EXPECT_FALSE(are({{{0, 3}}, {{0, 3}}}, {3, 3}));                      // one
   EXPECT_FALSE(are({{}, {}}, {3, 4}));
   EXPECT_FALSE(are({{{0, 8}, {8, 11}}, {{0, 8}, {8, 16}, {16, 19}}}, {11, 19}));  // as many in all
 }

@@ -84,9 +84,7 @@ std::optional<double> cosine_of(const Comparison& figures) {
   return figures.not_finite > 0 ? std::nullopt : std::optional(figures.cosine);
 }
 std::string cosine_text(std::optional<double> cosine) { return cosine ? fmt::format("{:.6f}", *cosine) : "-"; }
-HtmlCell cosine_cell(std::optional<double> cosine) {
-  return cosine ? HtmlCell::cosine(*cosine) : HtmlCell::text("");
-}
+HtmlCell cosine_cell(std::optional<double> cosine) { return cosine ? HtmlCell::cosine(*cosine) : HtmlCell::text(""); }
 
 // Of a point: the output that is farthest from the reference's, and the lowest cosine of all.
 struct Worst {

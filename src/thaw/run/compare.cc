@@ -159,7 +159,7 @@ std::string explain(const Totals& totals, const Comparison& result, Bounds bound
     std::string text = exact || by_cosine
                            ? fmt::format("{} of {} elements differ", totals.outside, result.elements)
                            : fmt::format("{} of {} elements differ by more than {:g} + {:g} of the reference",
-                                           totals.outside, result.elements, bounds.absolute, bounds.relative);
+                                         totals.outside, result.elements, bounds.absolute, bounds.relative);
     if (totals.not_finite > 0) text += fmt::format("; {} are NaN or infinite on one side", totals.not_finite);
     text += fmt::format("; worst at [{}]: {:g}, expected {:g}", fmt::join(result.worst_index, ","), totals.worst_actual,
                         totals.worst_expected);

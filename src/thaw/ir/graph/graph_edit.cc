@@ -261,7 +261,8 @@ void rename_nodes_of_taken_names(const Graph& graph) {
     if (is_new)
       for (const Node* other : node->graph()->nodes()) own->second.insert(other->name);
     std::string name;
-    for (size_t i = 1; name.empty() || !own->second.insert(name).second; ++i) name = fmt::format("{}_{}", node->name, i);
+    for (size_t i = 1; name.empty() || !own->second.insert(name).second; ++i)
+      name = fmt::format("{}_{}", node->name, i);
     node->name = std::move(name);
   }
 }
