@@ -25,6 +25,7 @@ Int8Kernel int8_kernel(const ir::Node& node);
 
 // The operator that makes codes of numbers; ops/onnx/constant_operand.h has the one that makes numbers of codes.
 inline constexpr std::string_view kQuantize = "QuantizeLinear";
+inline constexpr std::string_view kRows = "Gather", kToNumbers = "Cast";  // of a table in codes
 // Of activations with scales that are measured at each run, and what multiplies their codes.
 inline constexpr std::string_view kDynamicQuantize = "DynamicQuantizeLinear", kIntegerProduct = "MatMulInteger",
                                   kIntegerConvolution = "ConvInteger";

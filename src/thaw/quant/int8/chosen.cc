@@ -8,6 +8,7 @@
 
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
+#include "thaw/ops/target/int8_kernels.h"
 #include "thaw/ops/target/planned_node.h"
 #include "thaw/rewrite/sites.h"
 #include "thaw/rewrite/splice.h"
@@ -222,14 +223,14 @@ std::vector<Lookup> choose_lookups(ir::Model& model, const Wanted& wanted) {
   return lookups;
 }
 
-void leave_untaken(std::vector<Lookup>& lookups, const ir::Model& model, const infer::Result& facts,
-                   const ops::Target& target, std::vector<LeftNode>& left) {
+void leave_unsupported(std::vector<Lookup>& lookups, const ir::Model& model, const infer::Result& facts,
+                       const ops::Target& target, std::vector<LeftNode>& left) {
   const auto why_not = [&](const Lookup& lookup) -> std::string {
     const ir::DataType codes = lookup.options->unsigned_weights ? ir::DataType::kUint8 : ir::DataType::kInt8;
     const ir::DataType indices = facts.fact(lookup.node->input(1)).dtype;
     for (const ops::PlannedNode& node :
-         {ops::PlannedNode{.op = "Gather", .inputs = {codes, indices}, .outputs = {codes}},
-          ops::PlannedNode{.op = "Cast", .inputs = {codes}, .outputs = {ir::DataType::kFloat}}})
+         {ops::PlannedNode{.op = ops::kRows, .inputs = {codes, indices}, .outputs = {codes}},
+          ops::PlannedNode{.op = ops::kToNumbers, .inputs = {codes}, .outputs = {ir::DataType::kFloat}}})
       if (ops::Taken taken = ops::how_taken(target, node, model.opset("").value_or(1));
           taken.support == Support::kUnsupported)
         return std::move(taken.why);

@@ -74,8 +74,8 @@ std::vector<ChosenNode> choose_weighted(ir::Model& model, const infer::Result& f
 std::vector<Lookup> choose_lookups(ir::Model& model, const Wanted& wanted);
 
 // Takes those out that the target does not look up in codes: their tables stay as they are.
-void leave_untaken(std::vector<Lookup>& lookups, const ir::Model& model, const infer::Result& facts,
-                   const ops::Target& target, std::vector<LeftNode>& left);
+void leave_unsupported(std::vector<Lookup>& lookups, const ir::Model& model, const infer::Result& facts,
+                       const ops::Target& target, std::vector<LeftNode>& left);
 
 // Adds to what was made, or, where there is a reason, to what was left.
 void note(const ir::Node& node, const std::string& why, rewrite::Changes& changes);

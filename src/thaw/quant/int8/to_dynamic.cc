@@ -208,7 +208,7 @@ int to_dynamic(Context& context) {
     return true;
   });
   std::vector<Lookup> lookups = choose_lookups(model, wanted);
-  leave_untaken(lookups, model, facts, context.target, left);
+  leave_unsupported(lookups, model, facts, context.target, left);
   WeightChooser weights;
   for (const ChosenNode& node : nodes)
     for (const WeightOperand& weight : node.weighted.weights) weights.of(weight, options_of(node));

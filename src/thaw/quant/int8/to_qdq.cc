@@ -134,7 +134,7 @@ int to_qdq(Context& context) {
   Chosen chosen = choose(model, facts, wanted, [&](const std::set<const ir::Graph*>& graphs) {
     return graphs_that_run(model, graphs, samples);
   });
-  leave_untaken(chosen.lookups, model, facts, context.target, chosen.left);
+  leave_unsupported(chosen.lookups, model, facts, context.target, chosen.left);
   const TensorScales tensors = measure(model, chosen, samples);
   std::unordered_map<const ir::Value*, const ir::Value*> scale_of;
   for (const QuantizedTensor& tensor : chosen.tensors) scale_of[tensor.value] = tensor.scale_of;
