@@ -90,3 +90,21 @@ def test_pieces_that_are_no_windows_are_not_guarded(thaw, save, tmp_path):
             return [first, n]
         seen = seen_of(thaw, save, tmp_path, written_out(starts, ends, softmax), [11, 18, 23], [7 + first, 13, 40, 59])
         assert set(seen.values()) == {"right"}, (first, seen)
+
+
+@pytest.mark.parametrize("is_clamped", [True, False])
+def test_windows_up_to_the_end_are_a_batch(thaw, save, tmp_path, is_clamped):
+    """However the end of the last one is written: as that of the axis, or past it as x[i : i + 8] does."""
+    starts, ends = cut(8, 8, "until_end", is_clamped=is_clamped)
+    seen = seen_of(thaw, save, tmp_path, written_out(starts, ends, softmax), [21, 30, 43], [7, 8, 19, 32, 33, 50, 65])
+    assert set(seen.values()) == {"right"}, seen
+
+
+def test_pieces_of_the_beginning_alone_are_no_windows(thaw, save, tmp_path):
+    def starts(n):
+        return [0, 8]
+
+    def ends(n):
+        return [8, 16]
+    seen = seen_of(thaw, save, tmp_path, written_out(starts, ends, softmax), [19, 23, 41], [17, 22, 29, 40, 67])
+    assert set(seen.values()) == {"right"}, seen

@@ -14,6 +14,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
 #include "thaw/lift/align/constant_outputs.h"
+#include "thaw/lift/align/cut_windows.h"
 #include "thaw/lift/align/diagonal_blocks.h"
 #include "thaw/lift/align/even_out.h"
 #include "thaw/lift/align/pools.h"
@@ -338,6 +339,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   for (Trace& trace : traces) rewrite::remove_unused(*trace.model);
   read_constant_outputs(traces);
   write_pools_alike(traces);
+  end_windows_with_axes(traces);
   for (Trace& trace : traces) cut_operands_of_blocks(*trace.model);
   const Rolled rolled = aligned(traces) ? Rolled() : roll_recurrences(traces);
   const Aside aside(traces, rolled.aside);

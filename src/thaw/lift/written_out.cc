@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "thaw/lift/align/constant_operand.h"
+#include "thaw/lift/align/cut_windows.h"
 #include "thaw/lift/align/slice.h"
 #include "thaw/lift/steps.h"
 #include "thaw/ops/rule/registry.h"
@@ -53,42 +54,6 @@ bool is_written_out(const SteadySize& steady) {
     if (places) read.insert(places->begin(), places->end());
   }
   return static_cast<int64_t>(read.size()) == steady.at;
-}
-
-// Windows from the first of these pieces on.
-std::optional<CutWindows> windows_from(std::span<const std::vector<Piece>> pieces, std::span<const int64_t> lengths,
-                                       size_t first) {
-  const std::span<const Piece> model = std::span(pieces.front()).subspan(first);
-  CutWindows windows{.first = model[0].begin,
-                     .length = model[0].end - model[0].begin,
-                     .stride = model[1].begin - model[0].begin,
-                     .count = std::ssize(model)};
-  if (windows.length < windows.stride) return std::nullopt;
-  const int64_t last = windows.first + (windows.count - 1) * windows.stride, whole = last + windows.length;
-  bool are_whole = true, reach_the_end = true, leave_less = true;
-  int64_t least = lengths[0] - last, most = least;  // from where the last one begins
-  for (size_t k = 0; k < pieces.size(); ++k) {
-    if (pieces[k].size() != pieces.front().size()) return std::nullopt;
-    for (int64_t i = 0; i < windows.count; ++i) {
-      const Piece& piece = pieces[k][first + static_cast<size_t>(i)];
-      const int64_t begin = windows.first + i * windows.stride;
-      if (piece != Piece{begin, std::min(begin + windows.length, lengths[k])}) return std::nullopt;
-    }
-    if (pieces[k][first].end != model[0].end || lengths[k] <= model[0].end) return std::nullopt;
-    are_whole = are_whole && lengths[k] >= whole;
-    leave_less = leave_less && lengths[k] - whole < windows.stride;
-    reach_the_end = reach_the_end && lengths[k] <= whole;
-    least = std::min(least, lengths[k] - last);
-    most = std::max(most, lengths[k] - last);
-  }
-  if (reach_the_end && !(are_whole && least == most)) {
-    // Begins go on while more than so much is left, which is less than all traces have, and as much as leaves none behind the last.
-    windows.has_short_last = true;
-    windows.least_left = std::max<int64_t>(0, most - windows.stride);
-    windows.most_left = std::min(windows.length - windows.stride, least - 1);
-    return windows.least_left <= windows.most_left ? std::optional(windows) : std::nullopt;
-  }
-  return are_whole && leave_less ? std::optional(windows) : std::nullopt;
 }
 
 // Whose axis it is that a node cuts: that of what is cut along other axes before.
@@ -147,13 +112,6 @@ std::optional<size_t> axis_that_is_cut(ir::Node& node, size_t rank) {
 }
 
 }  // namespace
-
-std::optional<CutWindows> windows_of(std::span<const std::vector<Piece>> pieces, std::span<const int64_t> lengths) {
-  const size_t count = pieces.empty() ? 0 : pieces.front().size();
-  if (count >= 2 && pieces.front().front().begin == 0)
-    if (auto windows = windows_from(pieces, lengths, 0)) return windows;
-  return count >= 4 ? windows_from(pieces, lengths, 1) : std::nullopt;
-}
 
 void note_cut_windows(Lifting& l) {
   using Axis = std::pair<const ir::Value*, size_t>;

@@ -1,4 +1,4 @@
-#include "thaw/lift/written_out.h"
+#include "thaw/lift/align/cut_windows.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -33,7 +33,7 @@ bool has(const CutWindows& windows, int64_t n) {
          up(rest - windows.most_left, windows.stride) == windows.count;
 }
 
-TEST(WrittenOut, WindowsAreFoundAndHoldWhereTheirNumberDoes) {
+TEST(CutWindows, WindowsAreFoundAndHoldWhereTheirNumberDoes) {
   int found = 0;
   for (const Until until : {Until::kEnd, Until::kSeen, Until::kWhole})
     for (const int64_t first : {0, 1, 3})
@@ -58,7 +58,7 @@ TEST(WrittenOut, WindowsAreFoundAndHoldWhereTheirNumberDoes) {
   EXPECT_GT(found, 1000);
 }
 
-TEST(WrittenOut, OtherPiecesAreNoWindows) {
+TEST(CutWindows, OtherPiecesAreNoWindows) {
   const auto are = [](std::vector<std::vector<Piece>> pieces, std::vector<int64_t> lengths) {
     return windows_of(pieces, lengths).has_value();
   };
