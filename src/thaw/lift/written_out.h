@@ -2,7 +2,7 @@
 //
 // A loop over chunks is written out a step for each, and reads the chunks by their numbers. Where the traces have as many
 // chunks, nothing differs between them but the last one's length, and nothing contradicts another number: the rest would
-// be passed over without a word. Internal to lift/.
+// be skipped without a word. Internal to lift/.
 #pragma once
 
 #include <span>
