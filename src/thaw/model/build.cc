@@ -12,6 +12,7 @@
 #include "thaw/model/family/family.h"
 #include "thaw/model/family/text_head.h"
 #include "thaw/model/genai.h"
+#include "thaw/ops/target/int8_kernels.h"
 #include "thaw/ops/target/planned_node.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/quant/convert.h"
@@ -48,13 +49,18 @@ OptimizeTarget operators_of(const BuildOptions& options) {
 
 // Of the type that matrices are multiplied in.
 void check_dtype(const BuildOptions& options, const ops::Target& target) {
-  const ops::Taken taken = ops::how_taken(
-      target, {.op = "MatMul", .inputs = {options.dtype, options.dtype}, .outputs = {options.dtype}}, options.opset);
+  const auto how_taken = [&](ir::DataType type) {
+    return ops::how_taken(target, {.op = ops::kProducts.front(), .inputs = {type, type}, .outputs = {type}},
+                          options.opset);
+  };
+  const ops::Taken taken = how_taken(options.dtype);
   if (taken.support != Support::kUnsupported) return;
   throw Error(ErrorCode::kInvalidArgument, {.what = taken.why,
                                             .where = fmt::format("--target {}", target.name),
                                             .expected = "a type that the target multiplies matrices in",
-                                            .next = "build with --dtype f32 or f16"});
+                                            .next = how_taken(ir::DataType::kFloat16).support == Support::kUnsupported
+                                                        ? "build with --dtype f32"
+                                                        : "build with --dtype f32 or f16"});
 }
 
 // Of what --vision-input image asks for.

@@ -64,16 +64,14 @@ void inline_calls(ir::Model& model) {
   optimizing::inline_functions(context);
 }
 
-// Convolutions, pools and most of what else there is take bfloat16 since opset 22. A model that cannot be taken there keeps
-// its opset, and more of its nodes stay in float32.
+// A model that cannot be taken there keeps its opset, and more of its nodes stay in float32.
 void raise_opset_for_bfloat16(ir::Model& model, const ConvertOptions& options, const ops::Target& target) {
-  constexpr int64_t kFirstForAll = 22;
-  if (!any_is(options, NumberFormat::kBfloat16) || target.domain("")->newest < kFirstForAll ||
-      model.opset("").value_or(1) >= kFirstForAll)
+  if (!any_is(options, NumberFormat::kBfloat16) || target.domain("")->newest < kFirstWithBfloat16 ||
+      model.opset("").value_or(1) >= kFirstWithBfloat16)
     return;
   try {
     rewrite::PassContext context(model);
-    rewrite::change_opset(context, kFirstForAll);
+    rewrite::change_opset(context, kFirstWithBfloat16);
   } catch (const Error&) {
   }
 }

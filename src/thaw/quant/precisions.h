@@ -29,6 +29,9 @@ class Precisions {
   std::unordered_map<const ir::Node*, const PrecisionOptions*> by_node_;
 };
 
+// Convolutions, pools and most of what else there is take bfloat16 since then.
+inline constexpr int64_t kFirstWithBfloat16 = 22;
+
 constexpr bool is_half(NumberFormat format) {
   return format == NumberFormat::kFloat16 || format == NumberFormat::kBfloat16;
 }

@@ -1,6 +1,7 @@
 #include "thaw/quant/target_forms.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -75,12 +76,23 @@ std::vector<PlannedNode> nodes_in_int8(const Int8Options& options) {
   return nodes;
 }
 
+// What computes most of a model in 16 bits, and what makes such numbers: a target that takes none of them has no use for the type.
+std::vector<PlannedNode> nodes_in_half(NumberFormat to) {
+  const DataType half = to == NumberFormat::kBfloat16 ? kBfloat16 : kFloat16;
+  std::vector<PlannedNode> nodes;
+  for (const std::string_view product : ops::kProducts)
+    nodes.push_back({.op = product, .inputs = {half, half}, .outputs = {half}});
+  nodes.push_back({.op = ops::kToNumbers, .inputs = {kFloat}, .outputs = {half}});
+  return nodes;
+}
+
 std::vector<PlannedNode> planned_nodes(const PrecisionOptions& precision) {
   if (is_blocks(precision.to)) return {block_product(bits_of(precision.to), precision.blocks)};
   return is_int8(precision.to) ? nodes_in_int8(precision.int8) : std::vector<PlannedNode>();
 }
 
 int64_t opset_of(const PrecisionOptions& precision, const Target& target, int64_t opset) {
+  if (precision.to == NumberFormat::kBfloat16) opset = std::max(opset, kFirstWithBfloat16);
   if (const ops::TargetDomain* standard = target.domain("")) opset = std::min(opset, standard->newest);
   return is_blocks(precision.to) ? std::max(opset, blocks::opset_needed(bits_of(precision.to), precision.blocks))
                                  : opset;
@@ -131,12 +143,24 @@ std::string next_after(const PrecisionOptions& precision, const Target& target, 
         how_taken(target, four, opset).support != Support::kUnsupported)
       return fmt::format("convert to int4 with {}", described(four));
   }
-  return "convert to f16, or for the target ort or portable";
+  const PrecisionOptions half{.to = NumberFormat::kFloat16};
+  const bool takes_half =
+      precision.to != NumberFormat::kFloat16 && how_taken(target, half, opset).support != Support::kUnsupported;
+  return takes_half ? "convert to f16, or for the target ort or portable"
+                    : "leave it in float32, or convert for the target ort or portable";
 }
 
 }  // namespace
 
 Taken how_taken(const Target& target, const PrecisionOptions& precision, int64_t opset) {
+  if (is_half(precision.to)) {
+    std::optional<Taken> best;
+    for (const PlannedNode& node : nodes_in_half(precision.to)) {
+      Taken one = ops::how_taken(target, node, opset_of(precision, target, opset));
+      if (!best || one.support < best->support) best = std::move(one);
+    }
+    return *best;
+  }
   Taken all;
   for (const PlannedNode& node : planned_nodes(precision)) {
     Taken one = ops::how_taken(target, node, opset_of(precision, target, opset));
