@@ -149,7 +149,7 @@ Precisions::Precisions(const ir::Model& before, const ir::Model& model, const Co
     if (fitting.contains(&pattern)) continue;
     bool was_there = false;
     for_nodes(*before.graph, [&](const ir::Node& node) { was_there = was_there || fits(pattern, node); });
-    if (was_there) continue;
+    if (was_there || pattern == "*") continue;  // all there is, though that be none
     throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("no node fits '{}'", pattern),
                                               .where = "what is to be kept",
                                               .expected = "a pattern of node names or operators, such as '*lm_head*'",
