@@ -596,8 +596,8 @@ def test_samples_held_out_calibration_and_drawn_inputs_stand_apart(thaw, save, t
 
 
 def test_warnings_and_the_verdict_are_of_the_first_kind_that_there_is(thaw, save, tmp_path):
-    skip_where_integers_overflow()
     """Columns far apart in size: in 8 bits small inputs drown where large ones set the scale of all."""
+    skip_where_integers_overflow()
     path = save(model("g (float[n, 64] x) => (float[n, 8] y) { y = MatMul(x, w) }", w=random(64, 8)), "kinds")
     large, small = ([{"x": random(5, 64, scale=scale)} for _ in range(3)] for scale in (1000, 0.5))
     large, small = samples(tmp_path / "large", large), samples(tmp_path / "small", small)

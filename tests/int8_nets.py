@@ -12,6 +12,7 @@ import pytest
 from onnx import numpy_helper
 
 import conftest
+from half_nets import graphs_of
 
 RNG = np.random.default_rng(7)
 
@@ -38,10 +39,8 @@ def samples(folder, feeds):
 def graphs(graph):
     """It and those inside it."""
     yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.type == onnx.AttributeProto.GRAPH:
-                yield from graphs(attribute.g)
+    for inner in graphs_of(graph):
+        yield from graphs(inner)
 
 
 @functools.cache

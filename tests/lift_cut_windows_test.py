@@ -44,12 +44,6 @@ def cut(length, stride, kind, first=0, is_clamped=True):
     return starts, ends
 
 
-def lengths_of_as_many(starts, shortest):
-    """Three lengths, with as many windows, and how many these are."""
-    alike = [n for n in range(shortest, shortest + 40) if len(starts(n)) == len(starts(shortest))]
-    return alike
-
-
 @pytest.mark.parametrize("seed", range(24))
 def test_as_many_windows_in_every_trace(thaw, save, tmp_path, seed):
     draw = random.Random(seed)
@@ -59,8 +53,8 @@ def test_as_many_windows_in_every_trace(thaw, save, tmp_path, seed):
     first = draw.choice([0, 0, 1])
     starts, ends = cut(length, stride, kind, first, draw.random() < 0.5)
     shortest = first + length + 1 + draw.randint(3 if first else 1, 5) * stride
-    alike = lengths_of_as_many(starts, shortest)
     count = len(starts(shortest))
+    alike = [n for n in range(shortest, shortest + 40) if len(starts(n)) == count]
     if len(alike) < 3:
         pytest.skip("no three lengths of as many windows")
     lengths = draw.sample(alike, 3)

@@ -68,102 +68,102 @@ ir::Value* cut_along(const ir::Node& cut, size_t axis, size_t rank) {
   return value;
 }
 
-// What the nodes of a trace cut of an axis, as it is counted there.
-std::vector<Piece> pieces_of(ir::Node& cut, int64_t length) {
-  std::vector<Piece> pieces;
-  const auto add = [&](const Slice& slice) {
-    const auto counted = [&](int64_t place) {
-      return std::clamp<int64_t>(place < 0 ? place + length : place, 0, length);
-    };
-    if (const Piece piece{counted(slice.begin), counted(slice.end)}; piece.begin < piece.end) pieces.push_back(piece);
-  };
+// All that a Slice or a Split cuts, as it is written.
+std::vector<Slice> slices_of(ir::Node& cut) {
+  std::vector<Slice> slices;
   if (ops::role_of(cut, 1) == ops::Role::kBounds) {
-    if (const auto slice = written_slice(cut)) add(*slice);
+    if (const auto slice = written_slice(cut)) slices.push_back(*slice);
   } else {
     for (const ir::Value* output : cut.outputs())
-      if (const auto slice = output ? slice_of(*output) : std::nullopt) add(*slice);
+      if (const auto slice = output ? slice_of(*output) : std::nullopt) slices.push_back(*slice);
   }
-  return pieces;
+  return slices;
+}
+
+// As it is counted on an axis of this length; empty where there is nothing of it.
+Piece piece_of(const Slice& slice, int64_t length) {
+  const auto counted = [&](int64_t place) {
+    return std::clamp<int64_t>(place < 0 ? place + length : place, 0, length);
+  };
+  return {counted(slice.begin), counted(slice.end)};
 }
 
 constexpr int64_t kNowhere = std::numeric_limits<int64_t>::max();
 
-// One end that a Slice of each trace writes, and that is past what there is, or there, in all of them.
-int64_t end_past_all(const std::vector<std::vector<ir::Node*>>& nodes, size_t place, std::span<const int64_t> lengths) {
-  constexpr int64_t kToTheEnd = (int64_t{1} << 31) - 1;  // and more: as far as it goes
-  int64_t end = kNowhere;
+// An axis of a tensor, and what nodes cut of it.
+struct CutAxis {
+  dim::Dim size;
+  std::vector<int64_t> lengths;         // in each trace
+  std::vector<std::set<Piece>> pieces;  // the same
+  int64_t past_the_end =
+      kNowhere;  // the least end that a Slice of every trace writes, and that none has anything behind
+};
+
+// Adds what the node at this place cuts in each trace.
+void add_cuts(const std::vector<std::vector<ir::Node*>>& nodes, size_t place, CutAxis& axis) {
+  constexpr int64_t kAsFarAsItGoes = (int64_t{1} << 31) - 1;  // and more
+  std::set<int64_t> ends;
+  bool are_past = true;
   for (size_t k = 0; k < nodes.size(); ++k) {
     ir::Node& cut = *nodes[k][place];
-    const auto slice = ops::role_of(cut, 1) == ops::Role::kBounds ? written_slice(cut) : std::nullopt;
-    if (!slice || k >= lengths.size() || slice->end < lengths[k] || slice->end >= kToTheEnd) return kNowhere;
-    if (std::exchange(end, slice->end) != slice->end && k > 0) return kNowhere;
+    const std::vector<Slice> slices = slices_of(cut);
+    are_past = are_past && slices.size() == 1 && ops::role_of(cut, 1) == ops::Role::kBounds;
+    for (const Slice& slice : slices) {
+      const Piece piece = piece_of(slice, axis.lengths[k]);
+      if (piece.begin < piece.end) axis.pieces[k].insert(piece);
+      ends.insert(slice.end);
+      are_past = are_past && slice.end >= axis.lengths[k] && slice.end < kAsFarAsItGoes;
+    }
   }
-  return end;
+  if (are_past && ends.size() == 1) axis.past_the_end = std::min(axis.past_the_end, *ends.begin());
 }
 
-std::optional<size_t> axis_that_is_cut(ir::Node& node, size_t rank) {
-  if (ops::role_of(node, 1) == ops::Role::kBounds) {
-    const auto slice = written_slice(node);
-    return slice ? std::optional(slice->axis_of(rank)) : std::nullopt;
+// In the order of the nodes that cut.
+std::vector<CutAxis> cut_axes(const Lifting& l) {
+  const auto& nodes = l.alignment.nodes;
+  const auto given = input_shapes(l);
+  const auto shape_of = [&](const ir::Value* value) -> const ops::Shape* {
+    const auto inner = l.tensor_shapes.find(value);
+    if (inner != l.tensor_shapes.end()) return &inner->second;
+    const auto input = given.find(value);
+    return input == given.end() ? nullptr : &input->second;
+  };
+  std::set<const ir::Node*> batched;
+  for (const Loop& loop : l.alignment.loops)
+    for (const Slice& slice : loop.traces.front().slices) batched.insert(slice.node);
+  std::map<std::pair<const ir::Value*, size_t>, size_t> known;
+  std::vector<CutAxis> axes;
+  for (size_t i = 0; i < nodes.front().size(); ++i) {
+    ir::Node& node = *nodes.front()[i];
+    if (batched.contains(&node)) continue;
+    const std::vector<Slice> slices = slices_of(node);
+    const ops::Shape* cut = slices.empty() ? nullptr : shape_of(node.input(0));
+    const size_t axis = cut ? slices.front().axis_of(cut->size()) : 0;
+    if (!cut || axis >= cut->size()) continue;
+    const ir::Value* whole = cut_along(node, axis, cut->size());
+    const ops::Shape* shape = shape_of(whole);
+    if (!shape || axis >= shape->size() || !(*shape)[axis].is_symbolic()) continue;
+    std::vector<int64_t> lengths = in_traces((*shape)[axis], l.variables);
+    if (lengths.size() != nodes.size()) continue;
+    const auto [place, is_new] = known.try_emplace({whole, axis}, axes.size());
+    if (is_new) axes.push_back({(*shape)[axis], std::move(lengths), std::vector<std::set<Piece>>(nodes.size())});
+    add_cuts(nodes, i, axes[place->second]);
   }
-  for (const ir::Value* output : node.outputs())
-    if (const auto slice = output ? slice_of(*output) : std::nullopt) return slice->axis_of(rank);
-  return std::nullopt;
+  return axes;
 }
 
 }  // namespace
 
 void note_cut_windows(Lifting& l) {
-  using Axis = std::pair<const ir::Value*, size_t>;
-  const auto& nodes = l.alignment.nodes;
-  std::map<Axis, size_t> places;
-  std::vector<Axis> axes;  // in the order of the nodes
-  std::vector<dim::Dim> sizes;
-  std::vector<std::vector<int64_t>> lengths;         // by axis and trace
-  std::vector<std::vector<std::set<Piece>>> pieces;  // the same
-  std::vector<int64_t> past_the_end;                 // by axis
-  const auto given = input_shapes(l);
-  std::set<const ir::Node*> batched;
-  for (const Loop& loop : l.alignment.loops)
-    for (const Slice& slice : loop.traces.front().slices) batched.insert(slice.node);
-  for (size_t i = 0; i < nodes.front().size(); ++i) {
-    ir::Node& node = *nodes.front()[i];
-    const auto shape_of = [&](const ir::Value* value) -> const ops::Shape* {
-      const auto known = l.tensor_shapes.find(value);
-      if (known != l.tensor_shapes.end()) return &known->second;
-      const auto input = given.find(value);
-      return input == given.end() ? nullptr : &input->second;
-    };
-    if (node.inputs().empty() || !node.input(0) || batched.contains(&node)) continue;
-    const ops::Shape* cut = shape_of(node.input(0));
-    const auto axis = cut ? axis_that_is_cut(node, cut->size()) : std::nullopt;
-    if (!axis || *axis >= cut->size()) continue;
-    const ir::Value* whole = cut_along(node, *axis, cut->size());
-    const ops::Shape* shape = shape_of(whole);
-    if (!shape || *axis >= shape->size() || !(*shape)[*axis].is_symbolic()) continue;
-    const auto [place, is_new] = places.try_emplace({whole, *axis}, axes.size());
-    if (is_new) {
-      axes.emplace_back(whole, *axis);
-      sizes.push_back((*shape)[*axis]);
-      lengths.push_back(in_traces(sizes.back(), l.variables));
-      pieces.emplace_back(nodes.size());
-      past_the_end.push_back(kNowhere);
-    }
-    past_the_end[place->second] = std::min(past_the_end[place->second], end_past_all(nodes, i, lengths[place->second]));
-    const std::vector<int64_t>& at = lengths[place->second];
-    for (size_t k = 0; k < std::min(nodes.size(), at.size()); ++k)
-      for (const Piece& piece : pieces_of(*nodes[k][i], at[k])) pieces[place->second][k].insert(piece);
-  }
-  for (size_t i = 0; i < axes.size(); ++i) {
-    if (lengths[i].size() != nodes.size()) continue;
-    std::vector<std::vector<Piece>> sorted;
-    for (const std::set<Piece>& each : pieces[i]) sorted.emplace_back(each.begin(), each.end());
-    const auto windows = windows_of(sorted, lengths[i]);
+  for (const CutAxis& axis : cut_axes(l)) {
+    std::vector<std::vector<Piece>> pieces;
+    for (const std::set<Piece>& each : axis.pieces) pieces.emplace_back(each.begin(), each.end());
+    const auto windows = windows_of(pieces, axis.lengths);
     if (!windows) {
-      if (past_the_end[i] != kNowhere) l.limits.push_back({sizes[i], dim::Dim(past_the_end[i])});
+      if (axis.past_the_end != kNowhere) l.limits.push_back({axis.size, dim::Dim(axis.past_the_end)});
       continue;
     }
-    const dim::Dim size = sizes[i] - dim::Dim(windows->first), stride(windows->stride), count(windows->count);
+    const dim::Dim size = axis.size - dim::Dim(windows->first), stride(windows->stride), count(windows->count);
     if (windows->has_short_last) {
       for (const int64_t left : {windows->least_left, windows->most_left})
         l.undecided.push_back({dim::ceil_div(size - dim::Dim(left), stride), count, ""});

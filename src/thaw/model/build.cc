@@ -12,7 +12,6 @@
 #include "thaw/model/family/family.h"
 #include "thaw/model/family/text_head.h"
 #include "thaw/model/genai.h"
-#include "thaw/ops/target/int8_kernels.h"
 #include "thaw/ops/target/planned_node.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/quant/convert.h"
@@ -131,20 +130,11 @@ void put_into_blocks(ir::Model& model, const BuildOptions& options, const ops::T
 
 // What the target has no kernel for, in other operators or an opset that has one.
 void write_for(const ops::Target& target, const BuildOptions& options, ir::Model& model, const AskTarget& ask) {
-  if (!ops::has_kernel_table(target)) return;
-  if (std::ranges::none_of(ask(model), [](const Finding& f) { return f.severity == Severity::kError; })) return;
+  if (!ops::has_kernel_table(target) || ask(model).unsupported.empty()) return;
   optimizing::optimize(model, {.target = operators_of(options),
                                .backend = options.backend,
                                .level = OptimizeLevel::kClean,
                                .only = {std::string(optimizing::kBackendPass)}});
-}
-
-void add_findings(const std::vector<Finding>& findings, std::string_view part, BuildReport& report) {
-  for (const Finding& finding : findings) {
-    if (finding.severity == Severity::kNote) continue;
-    auto& list = finding.severity == Severity::kError ? report.unsupported : report.warnings;
-    list.push_back(fmt::format("{}.onnx: {} {}", part, finding.code, finding.message));
-  }
 }
 
 // All files of the build as one.
@@ -212,7 +202,12 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
     models.push_back(each->build({checkpoint, weights, options}));
     if (ask) write_for(target, options, *models.back(), ask);
     if (options.weights != NumberFormat::kKeep) put_into_blocks(*models.back(), options, target);
-    if (ask) add_findings(ask(*models.back()), each->name, report);
+    if (ask) {
+      const ops::TargetVerdict verdict = ask(*models.back());
+      for (const auto& [said, list] :
+           {std::pair(&verdict.unsupported, &report.unsupported), {&verdict.warnings, &report.warnings}})
+        for (const std::string& what : *said) list->push_back(fmt::format("{}.onnx: {}", each->name, what));
+    }
     report.files.push_back({.part = std::string(each->name),
                             .path = folder / fmt::format("{}.onnx", each->name),
                             .num_nodes = static_cast<int64_t>(models.back()->graph->nodes().size()),

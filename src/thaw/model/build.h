@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "thaw/build.h"
-#include "thaw/finding.h"
 #include "thaw/ir/graph/model.h"
 #include "thaw/model/checkpoint.h"
+#include "thaw/ops/target/target.h"
 
 namespace thaw::model {
 
@@ -19,7 +19,7 @@ using TryStaged =
     std::function<LoadCheck(const ir::Model& model, const std::filesystem::path& path, ir::Staged& staged)>;
 
 // What the target of a build says of a part before it is written.
-using AskTarget = std::function<std::vector<Finding>(const ir::Model&)>;
+using AskTarget = std::function<ops::TargetVerdict(const ir::Model&)>;
 
 // Throws thaw::Error for a part that the family does not have, options that do not go together, and everything that is
 // wrong with the checkpoint. Nothing is written before every part is built, and none where one is refused.

@@ -82,7 +82,7 @@ std::vector<PlannedNode> nodes_in_half(NumberFormat to) {
   std::vector<PlannedNode> nodes;
   for (const std::string_view product : ops::kProducts)
     nodes.push_back({.op = product, .inputs = {half, half}, .outputs = {half}});
-  nodes.push_back({.op = ops::kToNumbers, .inputs = {kFloat}, .outputs = {half}});
+  nodes.push_back({.op = ops::kCast, .inputs = {kFloat}, .outputs = {half}});
   return nodes;
 }
 

@@ -17,18 +17,25 @@
 #include "thaw/report/proofs.h"
 #include "thaw/report/style.h"
 #include "thaw/report/table.h"
+#include "thaw/report/worst_output.h"
 #include "thaw/run/sweep.h"
 #include "thaw/verify.h"
 
 namespace thaw {
 namespace {
 
+using report::cosine_cell;
+using report::cosine_of;
+using report::cosine_text;
 using report::html_text;
 using report::HtmlCell;
 using report::HtmlPage;
 using report::JsonWriter;
+using report::max_diff_of;
+using report::MaxDiff;
 using report::Outcome;
 using report::Style;
+using report::Worst;
 
 constexpr std::string_view kHeatStyle =
 #include "thaw/report/pages/verify.css.inc"
@@ -62,44 +69,6 @@ std::string point_label(const PointResult& point) {
   if (label.empty()) label = inputs_text(point);
   return label.empty() ? "no inputs" : label;
 }
-
-// How far two outputs are apart, which is beyond any number where an element is NaN or infinite on one side, or is a string.
-struct MaxDiff {
-  double value = 0;
-  std::string_view word;  // in place of the number
-
-  std::string text() const { return word.empty() ? fmt::format("{:.3g}", value) : std::string(word); }
-  HtmlCell cell() const { return word.empty() ? HtmlCell::number(value) : HtmlCell::text(word); }
-};
-
-MaxDiff max_diff_of(const Comparison& figures) {
-  constexpr double kBeyond = std::numeric_limits<double>::infinity();
-  if (figures.not_finite > 0) return {kBeyond, "not finite"};
-  if (figures.max_abs_diff == 0 && !figures.agrees) return {kBeyond, "not equal"};
-  return {figures.max_abs_diff, {}};
-}
-
-// Of elements that are finite on both sides; none where others are not.
-std::optional<double> cosine_of(const Comparison& figures) {
-  return figures.not_finite > 0 ? std::nullopt : std::optional(figures.cosine);
-}
-std::string cosine_text(std::optional<double> cosine) { return cosine ? fmt::format("{:.6f}", *cosine) : "-"; }
-HtmlCell cosine_cell(std::optional<double> cosine) { return cosine ? HtmlCell::cosine(*cosine) : HtmlCell::text(""); }
-
-// Of a point: the output that is farthest from the reference's, and the lowest cosine of all.
-struct Worst {
-  const OutputResult* output = nullptr;
-  std::optional<double> lowest_cosine = 1;  // none where an output has none
-
-  void add(const OutputResult& other) {
-    if (!other.comparison.comparable) return;
-    const auto cosine = cosine_of(other.comparison);
-    lowest_cosine = lowest_cosine && cosine ? std::optional(std::min(*lowest_cosine, *cosine)) : std::nullopt;
-    if (output == nullptr || max_diff_of(other.comparison).value > max_diff().value) output = &other;
-  }
-  bool is_known() const { return output != nullptr; }
-  MaxDiff max_diff() const { return max_diff_of(output->comparison); }
-};
 
 Worst worst_of(const PointResult& point) {
   Worst worst;

@@ -29,7 +29,7 @@ BuildReport build_all(model::Checkpoint checkpoint, const std::filesystem::path&
       [&](const ir::Model& model, const std::filesystem::path& path, ir::Staged& staged) {
         return verbs::try_staged(model, staged, 0, path, {.original = nullptr, .is_checked = options.load});
       },
-      [&](const ir::Model& part) { return verbs::findings_of_target(part, target_name(options)); });
+      [&](const ir::Model& part) { return verbs::verdict_of(part, target_name(options)); });
 }
 
 }  // namespace

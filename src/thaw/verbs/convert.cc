@@ -195,7 +195,7 @@ ConvertReport convert(Model& model, const ConvertOptions& options, const Output&
   if (options.check && made.in_float) report.proof = verbs::prove_converted(*made.model, original, *made.in_float);
   if (const ops::Target& target = quantizing::target_of(options); ops::has_kernel_table(target)) {
     report.target = target.name;
-    verbs::TargetVerdict verdict = verbs::verdict_of(*made.model, target.name);
+    ops::TargetVerdict verdict = verbs::verdict_of(*made.model, target.name);
     report.unsupported = std::move(verdict.unsupported);
     std::ranges::move(verdict.warnings, std::back_inserter(report.warnings));
   }

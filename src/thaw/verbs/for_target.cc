@@ -13,8 +13,8 @@ std::vector<Finding> findings_of_target(const ir::Model& result, std::string_vie
   return checking::check(result, options).findings;
 }
 
-TargetVerdict verdict_of(const ir::Model& result, std::string_view target) {
-  TargetVerdict verdict;
+ops::TargetVerdict verdict_of(const ir::Model& result, std::string_view target) {
+  ops::TargetVerdict verdict;
   for (const Finding& finding : findings_of_target(result, target)) {
     if (finding.severity == Severity::kNote) continue;
     auto& list = finding.severity == Severity::kError ? verdict.unsupported : verdict.warnings;

@@ -2,7 +2,6 @@
 // table: its selectors of groups of such nodes (onnxruntime/core/optimizer/qdq_transformer/selectors_actions), read for 1.31.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -26,8 +25,6 @@ Int8Kernel int8_kernel(const ir::Node& node);
 
 // The operator that makes codes of numbers; ops/onnx/constant_operand.h has the one that makes numbers of codes.
 inline constexpr std::string_view kQuantize = "QuantizeLinear";
-inline constexpr std::string_view kRows = "Gather", kToNumbers = "Cast";  // of a table in codes
-inline constexpr std::array<std::string_view, 3> kProducts{"MatMul", "Gemm", "Conv"};
 // Of activations with scales that are measured at each run, and what multiplies their codes.
 inline constexpr std::string_view kDynamicQuantize = "DynamicQuantizeLinear", kIntegerProduct = "MatMulInteger",
                                   kIntegerConvolution = "ConvInteger";

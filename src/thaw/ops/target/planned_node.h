@@ -1,6 +1,7 @@
 // Whether a target takes a node that is to be written.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,6 +11,10 @@
 #include "thaw/ops/target/target.h"
 
 namespace thaw::ops {
+
+// What is planned everywhere: what computes most of a model, what takes rows of a table, what makes one type another.
+inline constexpr std::array<std::string_view, 3> kProducts{"MatMul", "Gemm", "Conv"};
+inline constexpr std::string_view kRows = "Gather", kCast = "Cast";
 
 // What is known of the node before it is written. Weights, scales and zero points are constants.
 struct PlannedNode {

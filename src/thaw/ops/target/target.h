@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -113,6 +114,11 @@ struct Target {
 
   const TargetDomain* domain(std::string_view domain_name) const;  // null: not taken
   bool is_listed(std::string_view domain_name) const;              // false: the source says nothing of the domain
+};
+
+// What `check` says of a model for a target, a sentence each: its errors and its warnings.
+struct TargetVerdict {
+  std::vector<std::string> unsupported, warnings;
 };
 
 // All names, in the order in which help lists them.

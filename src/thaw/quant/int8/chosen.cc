@@ -8,7 +8,6 @@
 
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
-#include "thaw/ops/target/int8_kernels.h"
 #include "thaw/ops/target/planned_node.h"
 #include "thaw/rewrite/sites.h"
 #include "thaw/rewrite/splice.h"
@@ -230,7 +229,7 @@ void leave_unsupported(std::vector<Lookup>& lookups, const ir::Model& model, con
     const ir::DataType indices = facts.fact(lookup.node->input(1)).dtype;
     for (const ops::PlannedNode& node :
          {ops::PlannedNode{.op = ops::kRows, .inputs = {codes, indices}, .outputs = {codes}},
-          ops::PlannedNode{.op = ops::kToNumbers, .inputs = {codes}, .outputs = {ir::DataType::kFloat}}})
+          ops::PlannedNode{.op = ops::kCast, .inputs = {codes}, .outputs = {ir::DataType::kFloat}}})
       if (ops::Taken taken = ops::how_taken(target, node, model.opset("").value_or(1));
           taken.support == Support::kUnsupported)
         return std::move(taken.why);
