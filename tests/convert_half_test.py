@@ -315,6 +315,13 @@ def test_a_plan_and_what_is_kept(thaw, block, tmp_path):
     assert "did you mean 'k'" in thaw.error("convert", block, "-o", out, "--plan", plan)
     plan.write_text(json.dumps({"nodes": [{"name": "k", "too": "f16"}]}))
     assert "did you mean 'to'" in thaw.error("convert", block, "-o", out, "--plan", plan)
+    plan.write_text(json.dumps({"nodes": [{"name": "k", "to": "f16"}, {"name": "q", "to": "keep"}, {"name": "k", "to": "keep"}]}))
+    assert "nodes[2]: the node \"k\" stands in the plan already" in thaw.error("convert", block, "-o", out, "--plan", plan)
+    plan.write_text(json.dumps({"default": "keep", "nodes": [{"name": "k", "to": "keep"}]}))
+    assert "the default is 'keep', and 'f16' is asked for" in thaw.error("convert", block, "-o", out, "--plan", plan, "--to", "f16")
+    plan.write_text(json.dumps({"nodes": [{"name": name, "to": "keep"}]}))
+    thaw("convert", block, "-o", tmp_path / "others.onnx", "--plan", plan, "--to", "f16", code=0)
+    assert onnx.load(tmp_path / "others.onnx").graph == onnx.load(tmp_path / "planned.onnx").graph, "--to is for what the plan does not name"
     assert "no node fits '*lm_head*'" in thaw.error("convert", block, "-o", out, "--to", "f16", "--keep", "*lm_head*")
     assert "no precision is given" in thaw.error("convert", block, "-o", out)
 

@@ -186,7 +186,8 @@ def test_parts_are_built_for_each_target(thaw, tmp_path, target):
     assert bool(report["unsupported"]) or own == 0
     run = thaw(*built, "-o", tmp_path / "int4", "--target", target, "--dtype", "int4")
     if target in ("coreml", "xnnpack"):
-        assert run.returncode == 2 and "no kernel of" in run.stderr
+        assert run.returncode == 2 and f"--dtype int4, --target {target}: " in run.stderr and "build with --dtype f32 or f16" in run.stderr
+        assert not (tmp_path / "int4").exists()
         return
     made = operators(onnx.load(tmp_path / "int4" / "text.onnx", load_external_data=False))
     assert ("MatMulNBits" in made) != ("DequantizeLinear" in made)

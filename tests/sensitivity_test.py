@@ -413,7 +413,8 @@ def test_calls_that_are_wrong(thaw, tower, samples, tmp_path):
     assert "--data" in thaw.error("sensitivity", tower, "-o", report)
     assert "did you mean" in thaw.error("sensitivity", tower, "--data", samples, "-o", report, "--to", "int5")
     assert "shard" in thaw.error("sensitivity", tower, "--data", samples, "-o", report, "--shard", "5/4")
-    assert "no output 'z'" in thaw.error("sensitivity", tower, "--data", samples, "-o", report, "--outputs", "z")
+    assert "no output 'z'" in thaw.error("sensitivity", tower, "--data", samples, "-o", report / "deep", "--outputs", "z")
+    assert not report.exists(), "a folder that is left empty"
     assert "no report" in thaw.error("plan", tmp_path, "--max-bytes", "1M", "-o", tmp_path / "plan.json")
     (tmp_path / "report.json").write_text('{"schema": 1, "model": 3}')
     assert "report.json, model: it is 3, no text" in thaw.error("plan", tmp_path, "--max-bytes", "1M", "-o", tmp_path / "plan.json")

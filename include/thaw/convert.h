@@ -201,7 +201,8 @@ THAW_API ConvertReport convert(Model& model, const ConvertOptions& options, cons
 
 // Reads a plan as plan_json() writes it (docs/guide/convert.md) into ConvertOptions::plan and ::precision. Entries take what they leave
 // out from `precision`. `model`: which model is converted; of a plan for the models of a folder the part of its file's name counts,
-// "text" of text.onnx. Throws thaw::Error for a file that is missing or no plan, and for a model that is none of the plan's parts.
+// "text" of text.onnx. Throws thaw::Error for a file that is missing or no plan, for a node that is in it twice, for a default that is
+// another type than `precision` has, and for a model that is none of the plan's parts.
 THAW_API void read_plan(const std::filesystem::path& path, ConvertOptions& options,
                         const std::filesystem::path& model = {});
 

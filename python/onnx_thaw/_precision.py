@@ -56,7 +56,8 @@ def convert(model: ModelLike, path: PathLike | None = None, *, to: str = "keep",
         model: The model.
         path: Where an accepted result is written; None: nowhere.
         to: "f16", "bf16", "int8", "int4", "int3", "int2" or "int8-blocks".
-        plan: A plan of `plan`, with a precision for each node, instead of `to`.
+        plan: A plan of `plan`, with a precision for each node. `to` is for the nodes that it does not name, where it
+            has no default of another type.
         data: Calibration samples: a folder of .npz files, images or recordings, or one .npz file.
         held_out: Samples that judge the result, and that no choice depends on.
         preprocessing: How images or recordings become inputs: options of `thaw inputs`, such as "--resize=height:48".

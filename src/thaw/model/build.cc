@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "thaw/core/atomic_file.h"
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
+#include "thaw/core/new_folder.h"
 #include "thaw/model/family/family.h"
 #include "thaw/model/family/text_head.h"
 #include "thaw/model/genai.h"
@@ -46,20 +46,59 @@ OptimizeTarget operators_of(const BuildOptions& options) {
                                                     : OptimizeTarget::kPortable;
 }
 
-// Of the type that matrices are multiplied in.
+// Whether the target multiplies matrices of that type.
+ops::Taken how_multiplied(ir::DataType type, const BuildOptions& options, const ops::Target& target) {
+  return ops::how_taken(target, {.op = ops::kProducts.front(), .inputs = {type, type}, .outputs = {type}},
+                        options.opset);
+}
+
+std::string_view types_multiplied(const BuildOptions& options, const ops::Target& target) {
+  const bool has_half = how_multiplied(ir::DataType::kFloat16, options, target).support != Support::kUnsupported;
+  return has_half ? "--dtype f32 or f16" : "--dtype f32";
+}
+
+// Weights in blocks as the target has them: by standard operators, or those of com.microsoft. Zero points are asked for; the form
+// is not.
+PrecisionOptions blocks_of(const BuildOptions& options, const ops::Target& target) {
+  PrecisionOptions precision{.to = options.weights, .blocks = options.blocks};
+  precision.blocks.form = quantizing::fitted(precision, target).blocks.form;
+  return precision;
+}
+
+// Of the type that matrices are multiplied in, and of weights in blocks.
 void check_dtype(const BuildOptions& options, const ops::Target& target) {
-  const auto how_taken = [&](ir::DataType type) {
-    return ops::how_taken(target, {.op = ops::kProducts.front(), .inputs = {type, type}, .outputs = {type}},
-                          options.opset);
+  const ops::Taken taken = how_multiplied(options.dtype, options, target);
+  if (taken.support == Support::kUnsupported)
+    throw Error(ErrorCode::kInvalidArgument,
+                {.what = taken.why,
+                 .where = fmt::format("--target {}", target.name),
+                 .expected = "a type that the target multiplies matrices in",
+                 .next = fmt::format("build with {}", types_multiplied(options, target))});
+  if (options.weights == NumberFormat::kKeep) return;
+  const auto how_in_blocks = [&](const BuildOptions& which) {
+    return quantizing::how_taken(target, blocks_of(which, target), which.opset);
   };
-  const ops::Taken taken = how_taken(options.dtype);
-  if (taken.support != Support::kUnsupported) return;
-  throw Error(ErrorCode::kInvalidArgument, {.what = taken.why,
-                                            .where = fmt::format("--target {}", target.name),
-                                            .expected = "a type that the target multiplies matrices in",
-                                            .next = how_taken(ir::DataType::kFloat16).support == Support::kUnsupported
-                                                        ? "build with --dtype f32"
-                                                        : "build with --dtype f32 or f16"});
+  const ops::Taken in_blocks = how_in_blocks(options);
+  if (in_blocks.support != Support::kUnsupported) return;
+  std::string next = fmt::format("build with {}", types_multiplied(options, target));
+  const NumberFormat fewer = NumberFormat::kInt4;
+  for (const auto& [weights, is_symmetric] :
+       {std::pair(options.weights, options.blocks.symmetric), {options.weights, true}, {fewer, true}}) {
+    BuildOptions other = options;
+    other.weights = weights;
+    other.blocks.symmetric = is_symmetric;
+    other.blocks.real_zeros = false;
+    if (how_in_blocks(other).support == Support::kUnsupported) continue;
+    next = fmt::format("build with --dtype {}{}{}{}", quantizing::name_of(weights),
+                       options.dtype == ir::DataType::kFloat16 ? "-f16" : "", is_symmetric ? " --symmetric" : "",
+                       options.blocks.real_zeros ? ", and without --real-zeros" : "");
+    break;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              {.what = in_blocks.why,
+               .where = fmt::format("--dtype {}, --target {}", quantizing::name_of(options.weights), target.name),
+               .expected = "weights in a form that the target has kernels for",
+               .next = std::move(next)});
 }
 
 // Of what --vision-input image asks for.
@@ -114,15 +153,11 @@ uint64_t weight_bytes(const ir::Model& model) {
   return bytes;
 }
 
-// As the target has blocks: standard operators, or those of com.microsoft.
 void put_into_blocks(ir::Model& model, const BuildOptions& options, const ops::Target& target) {
   ConvertOptions convert;
   convert.target = operators_of(options);
   convert.backend = options.backend;
-  convert.precision.to = options.weights;
-  convert.precision.blocks = options.blocks;
-  // Zero points are asked for; the form is not.
-  convert.precision.blocks.form = quantizing::fitted(convert.precision, target).blocks.form;
+  convert.precision = blocks_of(options, target);
   convert.optimize = false;
   ConvertReport report;
   quantizing::convert(model, convert, nullptr, report);
@@ -221,7 +256,7 @@ BuildReport build(Checkpoint checkpoint, const std::filesystem::path& folder, Bu
   std::vector<ir::Model*> built;
   for (const auto& model : models) built.push_back(model.get());
   rewrite::rename_sizes(built, options.rename);
-  make_folder(folder);
+  const NewFolder made(folder);
   std::vector<ir::Staged> staged;
   for (size_t i = 0; i < models.size(); ++i) {
     const std::filesystem::path& path = report.files[i].path;

@@ -69,7 +69,8 @@ class InputPinner {
     if (size < 1)
       throw Error(ErrorCode::kInvalidArgument, {.what = fmt::format("the size '{}' is {}", name, size),
                                                 .where = model_.path.string(),
-                                                .expected = "at least 1"});
+                                                .expected = "at least 1",
+                                                .next = "give the size that the application runs the model at"});
     bind(found.symbol, size, fmt::format("'{}'", name));
   }
 

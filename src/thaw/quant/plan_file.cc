@@ -180,12 +180,18 @@ void read_one(const Json& plan, const std::string& path, ConvertOptions& options
     const Json object = at->is_string() ? Json{{"to", *at}} : *at;
     if (!object.is_object()) refuse("the default is no precision", path, "a text such as \"int4\", or an object");
     Entry entry(object, path + ", default");
+    const NumberFormat given = options.precision.to;
     visit(entry, options.precision);
     entry.require_known();
+    if (given != NumberFormat::kKeep && given != options.precision.to)
+      refuse(fmt::format("the default is '{}', and '{}' is asked for beside the plan", name_of(options.precision.to),
+                         name_of(given)),
+             path, "one type for the nodes that the plan does not name: leave out \"default\", or --to");
   }
   const auto nodes = plan.find("nodes");
   if (nodes == plan.end()) return;
   if (!nodes->is_array()) refuse("the nodes are no list", path, "a list of objects");
+  std::set<std::string> names;
   for (size_t i = 0; i < nodes->size(); ++i) {
     const Json& object = (*nodes)[i];
     const std::string where = fmt::format("{}, nodes[{}]", path, i);
@@ -197,6 +203,9 @@ void read_one(const Json& plan, const std::string& path, ConvertOptions& options
     entry.require_known();
     if (node.name.empty() || !object.contains("to"))
       refuse("the entry lacks a name, or what it is to be", where, R"({"name": …, "to": …})");
+    if (!names.insert(node.name).second)
+      refuse(fmt::format("the node {} stands in the plan already", short_text(node.name)), where,
+             "one precision for each node");
     options.plan.push_back(std::move(node));
   }
 }

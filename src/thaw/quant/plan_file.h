@@ -20,7 +20,8 @@
 namespace thaw::quantizing {
 
 // Sets the default and adds the nodes; what an entry does not say is as in `options.precision`. Throws thaw::Error where the
-// file is missing or no plan, naming the entry and key. `model`: the file that is converted; of a plan for several the one of its name
+// file is missing or no plan, naming the entry and key, where a node is in it twice, and where its default is another type
+// than `options.precision` has. `model`: the file that is converted; of a plan for several the one of its name
 // counts.
 void read_plan(const std::filesystem::path& path, ConvertOptions& options, const std::filesystem::path& model = {});
 

@@ -176,7 +176,8 @@ void require_blocks(const ConvertOptions& options) {
     if (std::string why = blocks::why_not(bits_of(precision.to), precision.blocks); !why.empty())
       throw Error(ErrorCode::kInvalidArgument, {.what = std::move(why),
                                                 .where = location.empty() ? "block-wise quantized weights" : location,
-                                                .expected = "2, 3, 4 or 8 bits, in blocks of 16, 32, 64, 128 or 256"});
+                                                .expected = "options of one form of blocks",
+                                                .next = "docs/guide/convert.md lists what goes together"});
   });
 }
 

@@ -138,13 +138,14 @@ class Run {
   }
 
   SensitivityReport go() {
-    journal_.emplace(options_.journal, report_.run_key, options_.resume);
     const bool is_fast = options_.mode == SensitivityMode::kFast && !is_cheap();
     total_ = steps(is_fast);
     require_room_for_all();
     const std::unique_ptr<Baseline> base =
         kept_.keep(sections(), is_fast ? samples_of_fast() : samples_.size(), options_.outputs);
     report_.outputs = kept_.outputs();
+    // Not before: a call that is refused leaves no file.
+    journal_.emplace(options_.journal, report_.run_key, options_.resume);
     const size_t precisions = options_.precisions.size();
     report_.uniform_errors.resize(precisions);
     report_.uniform_bytes_saved.resize(precisions);

@@ -7,9 +7,9 @@
 
 #include "thaw/confirm/pinned.h"
 #include "thaw/core/ascii.h"
-#include "thaw/core/atomic_file.h"
 #include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
+#include "thaw/core/new_folder.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/rewrite/constant_weights.h"
 #include "thaw/rewrite/same_noise.h"
@@ -106,7 +106,7 @@ std::vector<std::filesystem::path> paths_of(const std::vector<PinOptions>& optio
 
 verbs::Published write_pinned(const std::vector<ir::Model*>& results, const std::vector<std::filesystem::path>& paths,
                               const Output& output, const verbs::Trial& trial) {
-  if (const auto folder = output.path.parent_path(); !folder.empty()) make_folder(folder);
+  const NewFolder made(output.path.parent_path());
   if (results.size() == 1) return verbs::publish(*results.front(), output, trial);
   Output together = output;
   together.save.location = output.path.filename().string() + ".data";

@@ -9,6 +9,7 @@
 #include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
 #include "thaw/core/mapped_file.h"
+#include "thaw/core/new_folder.h"
 #include "thaw/core/read_files.h"
 #include "thaw/core/replace_files.h"
 #include "thaw/limits.h"
@@ -154,7 +155,7 @@ SensitivityReport sensitivity(const Model& model, const SensitivityOptions& opti
   SensitivityOptions how = options;
   // Of the limit, half is for activations; the rest is ONNX Runtime's.
   if (limits().max_memory > 0) how.max_memory = limits().max_memory / 2;
-  if (!folder.empty()) make_folder(folder);
+  const NewFolder made(folder);
   if (!folder.empty() && how.journal.empty()) how.journal = folder / "measured.jsonl";
   SensitivityReport report = measuring::measure(given, how, opened_as(how.preprocessing, {}, given));
   if (!folder.empty()) write_report(report, folder);
@@ -173,7 +174,7 @@ SensitivityReport sensitivity(const std::filesystem::path& models, const Sensiti
          .expected = "--prompt or --tokens, and --image or --audio: " + models.string() + " is a folder of models"});
   SensitivityOptions how = options;
   if (limits().max_memory > 0) how.max_memory = limits().max_memory / 2;
-  if (!folder.empty()) make_folder(folder);
+  const NewFolder made(folder);
   if (!folder.empty() && how.journal.empty()) how.journal = folder / "measured.jsonl";
   const measuring::OpenedFolder opened =
       measuring::open_folder(models, how.prompts, {how.precisions, how.target, how.backend, how.optimize});

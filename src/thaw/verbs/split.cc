@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "thaw/confirm/divided.h"
-#include "thaw/core/atomic_file.h"
 #include "thaw/core/call_clock.h"
 #include "thaw/core/error.h"
+#include "thaw/core/new_folder.h"
 #include "thaw/optimize/optimize.h"
 #include "thaw/report/printable.h"
 #include "thaw/rewrite/same_noise.h"
@@ -68,7 +68,7 @@ void require_no_more(const std::filesystem::path& folder, size_t parts) {
 
 verbs::Published write_parts(const std::vector<ir::Model*>& parts, const Output& output, const verbs::Trial& trial) {
   std::vector<std::filesystem::path> paths(parts.size());
-  if (!output.path.empty()) make_folder(output.path);
+  const NewFolder made(output.path);
   for (size_t i = 0; i < parts.size() && !output.path.empty(); ++i) paths[i] = path_of_part(output.path, i + 1);
   Output together = output;
   together.save.location = "shared.data";
