@@ -69,11 +69,10 @@ PrecisionOptions blocks_of(const BuildOptions& options, const ops::Target& targe
 void check_dtype(const BuildOptions& options, const ops::Target& target) {
   const ops::Taken taken = how_multiplied(options.dtype, options, target);
   if (taken.support == Support::kUnsupported)
-    throw Error(ErrorCode::kInvalidArgument,
-                {.what = taken.why,
-                 .where = fmt::format("--target {}", target.name),
-                 .expected = "a type that the target multiplies matrices in",
-                 .next = fmt::format("build with {}", types_multiplied(options, target))});
+    throw Error(ErrorCode::kInvalidArgument, {.what = taken.why,
+                                              .where = fmt::format("--target {}", target.name),
+                                              .expected = "a type that the target multiplies matrices in",
+                                              .next = fmt::format("build with {}", types_multiplied(options, target))});
   if (options.weights == NumberFormat::kKeep) return;
   const auto how_in_blocks = [&](const BuildOptions& which) {
     return quantizing::how_taken(target, blocks_of(which, target), which.opset);
