@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "thaw/core/error_testing.h"
@@ -36,9 +37,15 @@ TEST(NewFolder, KeepsWhatHasAFile) {
 TEST(NewFolder, KeepsWhatWasThere) {
   TempFolder folder;
   fs::create_directory(folder / "a");
-  { const NewFolder made(folder / "a"); }
-  { const NewFolder made(folder / "a/b"); }
-  { const NewFolder made(""); }
+  {
+    const NewFolder made(folder / "a");
+  }
+  {
+    const NewFolder made(folder / "a/b");
+  }
+  {
+    const NewFolder made("");
+  }
   EXPECT_TRUE(fs::is_empty(folder / "a"));
 }
 

@@ -18,6 +18,7 @@
 #include "thaw/lift/align/diagonal_blocks.h"
 #include "thaw/lift/align/even_out.h"
 #include "thaw/lift/align/pools.h"
+#include "thaw/lift/align/raise_opset.h"
 #include "thaw/lift/aside.h"
 #include "thaw/lift/backtrack.h"
 #include "thaw/lift/index_limits.h"
@@ -337,6 +338,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     require_new_inputs(trace, options);
   }
   for (Trace& trace : traces) rewrite::remove_unused(*trace.model);
+  std::vector<Note> raised = raise_opset_of_sizes(std::span(traces));
   read_constant_outputs(traces);
   write_pools_alike(traces);
   end_windows_with_axes(traces);
@@ -371,6 +373,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   };
   Attempt best = lift_evened(traces, lift_even);
   best.report.lifted.insert(best.report.lifted.begin(), rolled.scans.begin(), rolled.scans.end());
+  std::ranges::move(raised, std::back_inserter(best.report.inferred));
   for (const size_t k : rolled.aside)
     best.report.holdout.push_back({given[k], "too short to separate one step from the next: it is only compared with"});
   return std::move(best.report);

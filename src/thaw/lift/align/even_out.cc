@@ -10,10 +10,12 @@
 #include "thaw/infer/inference.h"
 #include "thaw/lift/align/align.h"
 #include "thaw/lift/align/fold_sizes.h"
+#include "thaw/lift/align/folded_pads.h"
 #include "thaw/lift/align/joined_zeros.h"
 #include "thaw/lift/align/pair_nodes.h"
 #include "thaw/lift/align/plain_nodes.h"
 #include "thaw/lift/align/pools.h"
+#include "thaw/lift/align/transposed_sizes.h"
 #include "thaw/ops/rule/small_tensor.h"
 #include "thaw/rewrite/fold.h"
 #include "thaw/rewrite/remove_unused.h"
@@ -266,6 +268,7 @@ void even_out(std::vector<Trace>& traces) {
   for (Trace& trace : traces) write_joined_zeros_as_pads(*trace.model);
   for (Trace& trace : traces) write_parted_pools_as_products(*trace.model);
   part_pads_alike(traces);
+  cut_transposed_alike(traces);
   for (Trace& trace : traces) write_plainly(*trace.model);
   unshare_constants(*traces.front().model);
   std::unordered_set<const ir::Node*> before;

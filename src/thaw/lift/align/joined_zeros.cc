@@ -14,7 +14,6 @@ namespace thaw::lifting {
 namespace {
 
 constexpr int64_t kMostZeros = int64_t{1} << 20;
-constexpr int64_t kFirstPadOpset = 11;  // from here on a Pad's amounts are an operand
 
 bool is_all_zero(const ir::Tensor& tensor) {
   if (!ir::is_floating(tensor.data_type) || tensor.num_elements() > kMostZeros) return false;
@@ -69,7 +68,6 @@ std::optional<Joined> joined_zeros(const ir::Node& node) {
 }  // namespace
 
 void write_joined_zeros_as_pads(ir::Model& model) {
-  if (model.opset("").value_or(0) < kFirstPadOpset) return;
   ir::Graph& graph = *model.graph;
   const std::vector<ir::Node*> nodes(graph.nodes().begin(), graph.nodes().end());
   bool any = false;

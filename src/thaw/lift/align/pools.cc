@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "thaw/infer/infer.h"
 #include "thaw/lift/align/averaged_cells.h"
 #include "thaw/lift/align/averages_matrix.h"
 #include "thaw/lift/align/constant_operand.h"
+#include "thaw/ops/onnx/pool.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/small_tensor.h"
 #include "thaw/rewrite/emitter.h"
@@ -18,21 +21,25 @@
 namespace thaw::lifting {
 namespace {
 
-// A window along each of the last two axes.
+// A window along each of the last axes.
 struct Pool {
   ir::Node* node = nullptr;  // whose result is what was pooled
   ir::Value* data = nullptr;
   ir::DataType type = ir::DataType::kFloat;
   std::vector<int64_t> sizes;  // of the data
-  Cells cells = {};            // 0 where the windows do not tile the image
-  Cells kernel = {};           // of an AveragePool
+  std::vector<int64_t>
+      cells;  // along each of these axes; 0 where windows share entries, or leave some out between them
+  std::vector<int64_t> kernel = {};  // of a node that pools
+  std::string_view reduction = "ReduceMean";
   bool taken_apart = false;
 
-  int64_t side(size_t axis) const { return sizes[sizes.size() - 2 + axis]; }
+  size_t num_axes() const { return cells.size(); }
+  size_t axis_of_data(size_t axis) const { return sizes.size() - num_axes() + axis; }
+  int64_t side(size_t axis) const { return sizes[axis_of_data(axis)]; }
+  int64_t used(size_t axis) const { return cells[axis] * kernel[axis]; }
+  bool has_rest(size_t axis) const { return !taken_apart && used(axis) != side(axis); }
   bool is_large(size_t axis) const { return is_large_average(cells[axis], side(axis)); }
 };
-
-bool is_average_pool(const ir::Node& node) { return node.op_type() == "AveragePool" && node.domain().empty(); }
 
 // Whether it may gather by places of cells, which is not asked of the indices of every table.
 bool has_places(const ir::Node& node) {
@@ -40,38 +47,52 @@ bool has_places(const ir::Node& node) {
   return places && places->dims.size() == kRankOfPlaces && ops::role_of(node, 1) == ops::Role::kIndex;
 }
 
-Pool average_pool(ir::Node* node, ir::DataType type, std::vector<int64_t> sizes) {
-  Pool pool{.node = node, .data = node->input(0), .type = type, .sizes = std::move(sizes)};
+Pool pool_of(ir::Node* node, ir::DataType type, std::vector<int64_t> sizes) {
   const auto kernel = node->attribute_ints("kernel_shape"), strides = node->attribute_ints("strides");
-  if (kernel.size() != 2 || pool.sizes.size() != 4) return pool;
-  pool.kernel = {kernel[0], kernel[1]};
+  Pool pool{.node = node,
+            .data = node->input(0),
+            .type = type,
+            .sizes = std::move(sizes),
+            .cells = std::vector<int64_t>(kernel.size()),
+            .kernel = {kernel.begin(), kernel.end()},
+            .reduction = ops::reduction_of_pool(*node)};
   const auto all = [&](std::string_view name, int64_t value) {
     return std::ranges::all_of(node->attribute_ints(name), [&](int64_t each) { return each == value; });
   };
-  if (!std::ranges::equal(kernel, strides) || !all("pads", 0) || !all("dilations", 1)) return pool;
-  if (node->attribute_string("auto_pad", "NOTSET") != "NOTSET") return pool;
-  for (const size_t axis : {0, 1})
-    if (kernel[axis] > 0 && pool.side(axis) % kernel[axis] == 0) pool.cells[axis] = pool.side(axis) / kernel[axis];
+  if (pool.sizes.size() != kernel.size() + 2 || !std::ranges::equal(kernel, strides)) return pool;
+  if (!all("pads", 0) || !all("dilations", 1) || node->attribute_string("auto_pad", "NOTSET") != "NOTSET") return pool;
+  const bool rounds_up = node->attribute_int("ceil_mode", 0) != 0;
+  for (size_t axis = 0; axis < kernel.size(); ++axis)
+    if (kernel[axis] > 0 && (!rounds_up || pool.side(axis) % kernel[axis] == 0))
+      pool.cells[axis] = pool.side(axis) / kernel[axis];
   return pool;
 }
 
 std::vector<Pool> pools_of(const ir::Model& model) {
-  const auto could_be = [](const ir::Node* node) { return is_average_pool(*node) || has_places(*node); };
+  const auto could_be = [](const ir::Node* node) {
+    return !ops::reduction_of_pool(*node).empty() || has_places(*node);
+  };
   std::vector<Pool> pools;
   if (std::ranges::none_of(model.graph->nodes(), could_be)) return pools;
   dim::Scope scope;
   const infer::Result facts = infer::infer(model, scope);
   for (ir::Node* node : model.graph->nodes()) {
     if (!could_be(node)) continue;
-    ir::Value* data = is_average_pool(*node) ? node->input(0) : cells_gathered_from(*node, model, facts);
+    const bool is_pool = !ops::reduction_of_pool(*node).empty();
+    ir::Value* data = is_pool ? node->input(0) : cells_gathered_from(*node, model, facts);
     if (!data) continue;
     const ops::Fact& fact = facts.fact(data);
     const auto sizes = ops::constant_shape(fact.shape);
     if (!ir::is_floating(fact.dtype) || !sizes || sizes->size() < 2) continue;
-    if (is_average_pool(*node)) {
-      pools.push_back(average_pool(node, fact.dtype, *sizes));
+    if (is_pool) {
+      pools.push_back(pool_of(node, fact.dtype, *sizes));
     } else if (const auto averaged = averaged_cells(*node, *sizes, model, facts)) {
-      pools.push_back({averaged->result, data, fact.dtype, *sizes, averaged->cells, {}, true});
+      pools.push_back({.node = averaged->result,
+                       .data = data,
+                       .type = fact.dtype,
+                       .sizes = *sizes,
+                       .cells = {averaged->cells.begin(), averaged->cells.end()},
+                       .taken_apart = true});
     }
   }
   return pools;
@@ -85,29 +106,41 @@ Form form_of(std::span<const std::vector<Pool>> pools, size_t i) {
   bool taken_apart = false, differs = false;
   for (const auto& each : pools) {
     const Pool& pool = each[i];
-    if (pool.sizes.size() != first.sizes.size()) return Form::kPreserved;
+    if (pool.sizes.size() != first.sizes.size() || pool.num_axes() != first.num_axes() ||
+        pool.reduction != first.reduction)
+      return Form::kPreserved;
     taken_apart |= pool.taken_apart;
     differs |= pool.taken_apart != first.taken_apart || pool.kernel != first.kernel || pool.sizes != first.sizes;
   }
   const bool same_kernel =
       !taken_apart && std::ranges::all_of(pools, [&](const auto& each) { return each[i].kernel == first.kernel; });
   if (!differs || same_kernel) return Form::kPreserved;
-  for (const size_t axis : {0, 1}) {
-    const auto alike = [&](const auto& each) { return each[i].cells[axis] == first.cells[axis]; };
-    const auto is_whole = [&](const auto& each) { return !taken_apart && each[i].kernel[axis] == 1; };
-    if (std::ranges::all_of(pools, is_whole)) continue;
-    if (std::ranges::any_of(pools, [&](const auto& each) { return each[i].is_large(axis); })) return Form::kPreserved;
-    if (first.cells[axis] == 0 || !std::ranges::all_of(pools, alike)) return Form::kPreserved;
+  for (size_t axis = 0; axis < first.num_axes(); ++axis) {
+    const auto any_is = [&](const auto& is_so) {
+      return std::ranges::any_of(pools, [&](const auto& each) { return is_so(each[i]); });
+    };
+    if (!taken_apart && !any_is([&](const Pool& pool) { return pool.kernel[axis] != 1; })) continue;
+    if (any_is([&](const Pool& pool) { return pool.cells[axis] == 0 || pool.cells[axis] != first.cells[axis]; }))
+      return Form::kPreserved;
+    if (taken_apart && any_is([&](const Pool& pool) { return pool.is_large(axis) || pool.has_rest(axis); }))
+      return Form::kPreserved;
   }
   return taken_apart ? Form::kProduct : Form::kReshape;
 }
 
-// Which axes some trace pools: by more than an entry.
-std::array<bool, 2> pooled_axes(std::span<const std::vector<Pool>> pools, size_t i) {
-  const auto pools_along = [&](size_t axis) {
-    return std::ranges::any_of(pools, [&](const auto& each) { return each[i].kernel[axis] != 1; });
-  };
-  return {pools_along(0), pools_along(1)};
+// What some trace does along an axis: pool by more than an entry, and leave out what is no whole window.
+struct AxisForm {
+  bool is_pooled = false, is_cut = false;
+};
+
+std::vector<AxisForm> axis_forms(std::span<const std::vector<Pool>> pools, size_t i) {
+  std::vector<AxisForm> forms(pools.front()[i].num_axes());
+  for (size_t axis = 0; axis < forms.size(); ++axis)
+    for (const auto& each : pools) {
+      forms[axis].is_pooled |= each[i].kernel[axis] != 1;
+      forms[axis].is_cut |= each[i].has_rest(axis);
+    }
+  return forms;
 }
 
 ir::Value* add_averages(const ops::Emit& e, int64_t cells, int64_t side, bool turned, ir::DataType type) {
@@ -123,17 +156,19 @@ ir::Value* as_product(const Pool& pool, const ops::Emit& e) {
 }
 
 // An axis whose windows are single entries is left as it is.
-ir::Value* as_reshape(const Pool& pool, const std::array<bool, 2>& pooled, const ops::Emit& e) {
-  std::vector<int64_t> cut(pool.sizes.begin(), pool.sizes.end() - 2), axes;
-  for (const size_t axis : {0, 1}) {
-    cut.push_back(pooled[axis] ? pool.cells[axis] : pool.side(axis));
-    if (!pooled[axis]) continue;
-    axes.push_back(static_cast<int64_t>(cut.size()));
-    cut.push_back(pool.side(axis) / pool.cells[axis]);
+ir::Value* as_reshape(const Pool& pool, const std::vector<AxisForm>& forms, const ops::Emit& e) {
+  ir::Value* data = pool.data;
+  std::vector<int64_t> parts(pool.sizes.begin(), pool.sizes.end() - std::ssize(forms)), axes;
+  for (size_t axis = 0; axis < forms.size(); ++axis) {
+    parts.push_back(forms[axis].is_pooled ? pool.cells[axis] : pool.side(axis));
+    if (!forms[axis].is_pooled) continue;
+    axes.push_back(std::ssize(parts));
+    parts.push_back(pool.kernel[axis]);
+    if (forms[axis].is_cut)
+      data = e.emit("Slice", {data, e.list({0}), e.own_list("whole_windows", {pool.used(axis)}),
+                              e.list({static_cast<int64_t>(pool.axis_of_data(axis))})});
   }
-  ir::Value* sizes = e.graph().add_initializer(
-      ir::Tensor::from_int64(e.graph().unique_name("cells"), {static_cast<int64_t>(cut.size())}, cut));
-  return e.reduce("ReduceMean", e.reshape(pool.data, sizes), axes, false);
+  return e.reduce(pool.reduction, e.reshape(data, e.own_list("cells", parts)), axes, false);
 }
 
 }  // namespace
@@ -166,7 +201,7 @@ void write_pools_alike(std::vector<Trace>& traces) {
       const Pool& pool = pools[k][i];
       emitter.set_origin(pool.node->name);
       const ops::Emit e = emitter.before(pool.node);
-      ir::Value* made = forms[i] == Form::kProduct ? as_product(pool, e) : as_reshape(pool, pooled_axes(pools, i), e);
+      ir::Value* made = forms[i] == Form::kProduct ? as_product(pool, e) : as_reshape(pool, axis_forms(pools, i), e);
       rewrite::replace_value(*pool.node->output(0), *made);
     }
     rewrite::remove_unused(*traces[k].model);

@@ -3,7 +3,8 @@
 // An exporter writes adaptive pooling by what divides at its size: an AveragePool whose windows tile the image where each
 // side is a multiple of the cells, else the entries of each cell gathered, masked where its window is shorter than the
 // longest, added one by one and divided by how many they are. Cell i of s along an axis of n averages from floor(i n / s) up
-// to ceil((i + 1) n / s), so that windows of neighbours may share an entry.
+// to ceil((i + 1) n / s), so that windows of neighbours may share an entry. Adaptive maxima it writes where the side is a
+// multiple, as a MaxPool. And some models cut any side into cells themselves, by windows of floor(n / s) entries.
 #pragma once
 
 #include "thaw/lift/align/traces.h"
@@ -11,9 +12,10 @@
 namespace thaw::lifting {
 
 // Where traces pool to the same cells by other windows: where one of them has it taken apart, each becomes a product with a
-// matrix of averages along each of the two axes. Where all are whole, the image is cut into cells by a Reshape, which refuses a
-// side that is no multiple: nothing tells what becomes of the rest. Pools of the traces are compared in their order; where
-// they are not as many, or are something else, nothing is done.
+// matrix of averages along each of the two axes. Where none has, the image is cut into cells by a Reshape, and what windows
+// leave out behind them by a Slice; where they leave nothing out in any trace, a side that is no multiple is refused, as nothing
+// tells what becomes of the rest. Pools of the traces are compared in their order; where they are not as many, or are
+// something else, nothing is done.
 void write_pools_alike(std::vector<Trace>& traces);
 
 // Each that is taken apart, as such products, whatever other traces have: a side that has as many entries as cells leaves its pool

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "thaw/lift/align/raise_opset.h"
 #include "thaw/lift/onetrace/attempt.h"
 #include "thaw/lift/onetrace/reference.h"
 #include "thaw/ops/rule/arity.h"
@@ -91,6 +92,8 @@ FixReferenceReport thaw_trace(std::unique_ptr<ir::Model>& model, const std::file
   ops::require_arity(*model);
   ir::tell_names_apart(*model);
   FixReferenceReport report;
+  for (const Note& raised : raise_opset_of_sizes(*model))
+    report.notes.push_back(fmt::format("the {} is {}", raised.where, raised.message));
   FixReferenceOptions options = given;
   for (const AddedInput& input : inputs_to_add(path, *model, options.added, options.at)) {
     report.notes.push_back(fmt::format("the model gains the input '{}', {}, which the reference holds", input.name,

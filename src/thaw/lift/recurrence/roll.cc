@@ -92,13 +92,11 @@ bool same_order(const Traces& traces) {
 
 // Whether all traces have it rolled; else it is left in all, and why is said.
 bool roll_one(const Traces& traces, size_t index, std::string& why) {
-  constexpr int64_t kOpsetOfScan = 9;  // before it, a Scan has a batch axis of its own, or there is none
   std::vector<std::unique_ptr<ir::Transaction>> edits;
   for (const auto& each : traces) {
     ir::Model& model = each->model;
     const Strands& strands = each->recurrences[index];
     const auto body = fold_steps(strands, each->facts, why);
-    if (body && model.opset("").value_or(0) < kOpsetOfScan) why = "that takes an opset of 9 or later";
     if (why.empty()) {
       edits.push_back(std::make_unique<ir::Transaction>(model));
       try {

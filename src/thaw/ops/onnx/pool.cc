@@ -203,6 +203,13 @@ std::optional<Shape> pool_shape(Context& ctx, bool channels_last, bool must_fit)
   return out;
 }
 
+std::string_view reduction_of_pool(const ir::Node& node) {
+  if (!node.domain().empty()) return {};
+  if (node.op_type() == "AveragePool") return "ReduceMean";
+  const ir::Value* indices = node.output(1);
+  return node.op_type() == "MaxPool" && !(indices && indices->is_used()) ? "ReduceMax" : "";
+}
+
 std::optional<Shape> global_pool_shape(Context& ctx, bool channels_last) {
   const Fact& x = ctx.input(0);
   if (!x.has_rank() || !rank_fits(ctx, 0, 2, kAnyRank)) return std::nullopt;

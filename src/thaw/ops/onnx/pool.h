@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "thaw/ops/rule/axes.h"
 #include "thaw/ops/rule/batch.h"
@@ -12,6 +13,8 @@ namespace thaw::ops {
 // A pool over the spatial axes of input 0, which is (N, C, spatial…), or (N, spatial…, C) when `channels_last`.
 // `must_fit`: its kernel has no case for a window that is larger than the padded input.
 std::optional<Shape> pool_shape(Context& ctx, bool channels_last = false, bool must_fit = false);
+// What reduces each of its windows to a number: "ReduceMean" of an AveragePool; empty of what is no pool or outputs indices too.
+std::string_view reduction_of_pool(const ir::Node& node);
 // Its spatial axes reduced to 1.
 std::optional<Shape> global_pool_shape(Context& ctx, bool channels_last = false);
 

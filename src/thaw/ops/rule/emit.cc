@@ -6,6 +6,11 @@ ir::Value* Emit::list(const std::vector<int64_t>& values) const {
   return writer_->constant(ir::Tensor::from_int64({}, {static_cast<int64_t>(values.size())}, values));
 }
 
+ir::Value* Emit::own_list(std::string_view name, const std::vector<int64_t>& values) const {
+  return graph_->add_initializer(
+      ir::Tensor::from_int64(graph_->unique_name(std::string(name)), {static_cast<int64_t>(values.size())}, values));
+}
+
 ir::Value* Emit::integer(int64_t value) const {
   return writer_->constant(ir::Tensor::from_int64({}, {}, std::span(&value, 1)));
 }

@@ -57,6 +57,8 @@ class Emit {
   ir::Value* integer(int64_t value) const;
   ir::Value* scalar(double value, ir::DataType type) const;
   ir::Value* floats(const std::vector<int64_t>& dims, const std::vector<float>& values) const;
+  // A list that is no other constant's, though another may be equal: in other traces of the model it may not be.
+  ir::Value* own_list(std::string_view name, const std::vector<int64_t>& values) const;
 
   ir::Value* add(ir::Value* a, ir::Value* b) const { return emit("Add", {a, b}); }
   ir::Value* sub(ir::Value* a, ir::Value* b) const { return emit("Sub", {a, b}); }
