@@ -2,6 +2,7 @@
 model's numbers at other sizes confirm them; what they refute is not written."""
 
 import numpy as np
+import onnx
 import pytest
 
 from check_rules_test import F, ints, model, node
@@ -73,6 +74,20 @@ def test_numbers_that_the_file_declares_become_free(thaw, save, tmp_path, refer,
     out = tmp_path / "fixed.onnx"
     report = thaw.json("fix", save(model), "-o", out, *AT, "--reference", refer(MOVING), code=0)
     assert [n["values"] for n in report["symbols"] if n["name"] == "pixel_values_dim0"] == [["660", "660", "660", "364", "180"]]
+    assert unseen_difference(out, truth) <= 1e-6
+
+
+def test_an_opset_in_which_no_size_is_computed_is_raised(thaw, save, tmp_path, refer, truth):
+    model = merge_grid.static(22, 30)
+    model.opset_import[0].version = 11
+    constants = {n.output[0]: onnx.numpy_helper.to_array(n.attribute[0].t).tolist() for n in model.graph.node if n.op_type == "Constant"}
+    for reshape in (n for n in model.graph.node if n.op_type == "Reshape"):
+        del reshape.attribute[:]
+    for split in (n for n in model.graph.node if n.op_type == "Split"):
+        split.attribute.append(onnx.helper.make_attribute("split", constants[split.input.pop()]))
+    out = tmp_path / "fixed.onnx"
+    report = thaw.json("fix", save(model), "-o", out, *AT, "--reference", refer(MOVING), code=0)
+    assert "the opset is raised from 11 to 13, in which nodes compute sizes" in report["notes"]
     assert unseen_difference(out, truth) <= 1e-6
 
 

@@ -184,3 +184,14 @@ def test_traces_of_different_opsets(thaw, save, tmp_path):
         x = np.random.default_rng(n).standard_normal((1, n), dtype=np.float32)
         wanted = session(save(older(13, n), "wanted")).run(None, {"x": x})[0]
         assert np.abs(run.run(None, {"x": x})[0] - wanted).max() < 1e-5, n
+
+
+def test_a_node_without_an_equal_says_what_to_do(thaw, save, tmp_path):
+    """ONNX Runtime takes attributes that came later, and no newer opset before 14 has this one."""
+    def trace(n):
+        net = Net()
+        return net.model([1, n], net.add("Reshape", "x", net.ints(n, 1), allowzero=0), 11)
+
+    error = thaw.error("lift", *[save(trace(n), f"trace_{n}") for n in (19, 24, 37)], "-o", tmp_path / "out.onnx")
+    assert "it has no attribute 'allowzero' there" in error and "export the model at opset 13 or later" in error
+    assert not (tmp_path / "out.onnx").exists()
