@@ -1,7 +1,10 @@
 #include "thaw/lift/align/folded_pads.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -107,6 +110,23 @@ std::vector<std::vector<WindowNode>> windows_of_all(const std::vector<Trace>& tr
   return all;
 }
 
+// Windows of a kind pad alike: by what their sizes lack to whole strides, or always as much.
+using WindowKind = std::tuple<std::string_view, std::vector<int64_t>, std::vector<int64_t>, std::vector<int64_t>>;
+
+WindowKind kind_of(const WindowNode& each) {
+  const auto numbers = [&](std::string_view name) {
+    const auto given = each.node->attribute_ints(name);
+    return given.empty() ? std::vector<int64_t>(each.windows.kernel.size(), 1)
+                         : std::vector<int64_t>(given.begin(), given.end());
+  };
+  return {each.node->op_type(), each.windows.kernel, numbers("strides"), numbers("dilations")};
+}
+
+Pads least_of(Pads a, const Pads& b) {
+  for (size_t i = 0; i < a.size(); ++i) a[i] = std::min(a[i], b[i]);
+  return a;
+}
+
 // Whether they may be the same node.
 bool are_alike(const std::vector<std::vector<WindowNode>>& all, size_t place) {
   const WindowNode& first = all.front()[place];
@@ -150,21 +170,30 @@ void take_pads_before(std::vector<Trace>& traces) {
 
 void part_pads_alike(std::vector<Trace>& traces) {
   const auto all = windows_of_all(traces);
+  // What is kept of each that is padded otherwise in another trace, and of others of its kind, the least of these.
+  std::map<size_t, Pads> kept;
+  std::map<WindowKind, Pads> kept_of_kind;
   for (size_t i = 0; i < all.front().size(); ++i) {
     const WindowNode& first = all.front()[i];
     const auto pads_alike = [&](const auto& nodes) { return nodes[i].windows.pads == first.windows.pads; };
     if (!are_alike(all, i) || std::ranges::all_of(all, pads_alike)) continue;
-    Pads common = of_both_ends(first.windows.pads);
-    for (const auto& nodes : all) {
-      const Pads both = of_both_ends(nodes[i].windows.pads);
-      for (size_t axis = 0; axis < common.size(); ++axis) common[axis] = std::min(common[axis], both[axis]);
-    }
-    common = of_axes_alike(std::move(common), first.windows.kernel, *first.node);
+    Pads least = of_both_ends(first.windows.pads);
+    for (const auto& nodes : all) least = least_of(std::move(least), of_both_ends(nodes[i].windows.pads));
+    kept[i] = of_axes_alike(std::move(least), first.windows.kernel, *first.node);
+    const auto [of_kind, is_new] = kept_of_kind.emplace(kind_of(first), kept[i]);
+    if (!is_new) of_kind->second = least_of(std::move(of_kind->second), kept[i]);
+  }
+  for (size_t i = 0; i < all.front().size(); ++i) {
+    const WindowNode& first = all.front()[i];
+    const auto of_kind = kept_of_kind.find(kind_of(first));
+    if (of_kind == kept_of_kind.end() || !are_alike(all, i)) continue;
+    const auto own = kept.find(i);
+    const Pads stays = own != kept.end() ? own->second : least_of(of_both_ends(first.windows.pads), of_kind->second);
     const std::vector<ir::DataType> types = types_of_data(all, i, traces);
     const auto has_number = [&](ir::DataType type) { return first.windows.fill == 0 || ir::is_floating(type); };
     if (!std::ranges::all_of(types, has_number)) continue;
     for (size_t k = 0; k < traces.size(); ++k)
-      part_from_pads(*all[k][i].node, all[k][i].windows, common, *traces[k].model, types[k]);
+      part_from_pads(*all[k][i].node, all[k][i].windows, stays, *traces[k].model, types[k]);
   }
 }
 

@@ -11,8 +11,9 @@ namespace thaw::lifting {
 void take_pads_before(std::vector<Trace>& traces);
 
 // Where windows are padded otherwise in another trace, their node keeps what all of them have at both ends of an axis, and of those cut
-// alike; a Pad before it has the rest: padding up to whole strides, of which a size asks for more or less. The traces have as many such
-// nodes, in one order; else nothing is done.
+// alike; a Pad before it has the rest: padding up to whole strides, of which a size asks for more or less. Others of that kernel, stride and
+// dilation keep no more, as sizes may happen to ask for as much of them in every trace. The traces have as many such nodes, in one order; else
+// nothing is done.
 void part_pads_alike(std::vector<Trace>& traces);
 
 // Where one end of an axis is padded more than the other, a Pad before the node has the rest: at a size that asks for none, there was

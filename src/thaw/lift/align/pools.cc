@@ -36,8 +36,7 @@ struct Pool {
   size_t num_axes() const { return cells.size(); }
   size_t axis_of_data(size_t axis) const { return sizes.size() - num_axes() + axis; }
   int64_t side(size_t axis) const { return sizes[axis_of_data(axis)]; }
-  int64_t used(size_t axis) const { return cells[axis] * kernel[axis]; }
-  bool has_rest(size_t axis) const { return !taken_apart && used(axis) != side(axis); }
+  bool has_rest(size_t axis) const { return !taken_apart && cells[axis] * kernel[axis] != side(axis); }
   bool is_large(size_t axis) const { return is_large_average(cells[axis], side(axis)); }
 };
 
@@ -120,15 +119,17 @@ Form form_of(std::span<const std::vector<Pool>> pools, size_t i) {
       return std::ranges::any_of(pools, [&](const auto& each) { return is_so(each[i]); });
     };
     if (!taken_apart && !any_is([&](const Pool& pool) { return pool.kernel[axis] != 1; })) continue;
-    if (any_is([&](const Pool& pool) { return pool.cells[axis] == 0 || pool.cells[axis] != first.cells[axis]; }))
-      return Form::kPreserved;
-    if (taken_apart && any_is([&](const Pool& pool) { return pool.is_large(axis) || pool.has_rest(axis); }))
-      return Form::kPreserved;
+    if (any_is([&](const Pool& pool) { return pool.cells[axis] == 0; })) return Form::kPreserved;
+    const auto is_no_product = [&](const Pool& pool) {
+      return pool.cells[axis] != first.cells[axis] || pool.is_large(axis) || pool.has_rest(axis);
+    };
+    if (taken_apart && any_is(is_no_product)) return Form::kPreserved;
   }
   return taken_apart ? Form::kProduct : Form::kReshape;
 }
 
-// What some trace does along an axis: pool by more than an entry, and leave out what is no whole window.
+// What some trace does along an axis: pool by more than an entry, and leave out what is no whole window, or have other cells than another
+// trace. Then their number follows from how long a window is; else it is a number, and a window what a side has for each.
 struct AxisForm {
   bool is_pooled = false, is_cut = false;
 };
@@ -138,7 +139,7 @@ std::vector<AxisForm> axis_forms(std::span<const std::vector<Pool>> pools, size_
   for (size_t axis = 0; axis < forms.size(); ++axis)
     for (const auto& each : pools) {
       forms[axis].is_pooled |= each[i].kernel[axis] != 1;
-      forms[axis].is_cut |= each[i].has_rest(axis);
+      forms[axis].is_cut |= each[i].has_rest(axis) || each[i].cells[axis] != pools.front()[i].cells[axis];
     }
   return forms;
 }
@@ -155,20 +156,33 @@ ir::Value* as_product(const Pool& pool, const ops::Emit& e) {
   return e.emit("MatMul", {tall, add_averages(e, pool.cells[1], pool.side(1), true, pool.type)});
 }
 
-// An axis whose windows are single entries is left as it is.
+// An axis whose windows are single entries is left as it is. How many windows fit along one that is cut follows from how long they are.
 ir::Value* as_reshape(const Pool& pool, const std::vector<AxisForm>& forms, const ops::Emit& e) {
   ir::Value* data = pool.data;
-  std::vector<int64_t> parts(pool.sizes.begin(), pool.sizes.end() - std::ssize(forms)), axes;
-  for (size_t axis = 0; axis < forms.size(); ++axis) {
-    parts.push_back(forms[axis].is_pooled ? pool.cells[axis] : pool.side(axis));
-    if (!forms[axis].is_pooled) continue;
-    axes.push_back(std::ssize(parts));
-    parts.push_back(pool.kernel[axis]);
-    if (forms[axis].is_cut)
-      data = e.emit("Slice", {data, e.list({0}), e.own_list("whole_windows", {pool.used(axis)}),
-                              e.list({static_cast<int64_t>(pool.axis_of_data(axis))})});
+  std::vector<int64_t> numbers(pool.sizes.begin(), pool.sizes.end() - std::ssize(forms)), axes;
+  std::vector<ir::Value*> parts;
+  const auto end_numbers = [&] {
+    if (!numbers.empty()) parts.push_back(e.own_list("cells", std::exchange(numbers, {})));
+  };
+  auto rank = std::ssize(numbers);
+  for (size_t k = 0; k < forms.size(); ++k) {
+    const auto axis = static_cast<int64_t>(pool.axis_of_data(k));
+    if (forms[k].is_pooled) axes.push_back(++rank);
+    ++rank;
+    if (!forms[k].is_pooled) {
+      numbers.push_back(pool.side(k));
+    } else if (!forms[k].is_cut) {
+      numbers.insert(numbers.end(), {pool.cells[k], pool.kernel[k]});
+    } else {
+      end_numbers();
+      ir::Value* window = e.own_list("window", {pool.kernel[k]});
+      ir::Value* cells = e.div(e.slice(e.shape(pool.data), axis, axis + 1), window);
+      data = e.emit("Slice", {data, e.list({0}), e.mul(cells, window), e.list({axis})});
+      parts.insert(parts.end(), {cells, window});
+    }
   }
-  return e.reduce(pool.reduction, e.reshape(data, e.own_list("cells", parts)), axes, false);
+  end_numbers();
+  return e.reduce(pool.reduction, e.reshape(data, e.concat(std::move(parts), 0)), axes, false);
 }
 
 }  // namespace

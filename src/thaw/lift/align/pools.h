@@ -11,11 +11,11 @@
 
 namespace thaw::lifting {
 
-// Where traces pool to the same cells by other windows: where one of them has it taken apart, each becomes a product with a
-// matrix of averages along each of the two axes. Where none has, the image is cut into cells by a Reshape, and what windows
-// leave out behind them by a Slice; where they leave nothing out in any trace, a side that is no multiple is refused, as nothing
-// tells what becomes of the rest. Pools of the traces are compared in their order; where they are not as many, or are
-// something else, nothing is done.
+// Where traces pool by other windows: where one of them has it taken apart, each becomes a product with a matrix of averages along
+// each of the two axes, of as many cells. Where none has, the image is cut into cells by a Reshape. Where windows leave out what is
+// behind them in some trace, they do elsewhere, too, and how long they are tells how many they are. Where they never do, a side that is no
+// multiple of the cells is refused: nothing tells what becomes of the rest. Pools of the traces are compared in their order; where they
+// are not as many, or are something else, nothing is done.
 void write_pools_alike(std::vector<Trace>& traces);
 
 // Each that is taken apart, as such products, whatever other traces have: a side that has as many entries as cells leaves its pool

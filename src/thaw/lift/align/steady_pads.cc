@@ -35,12 +35,6 @@ std::optional<WindowCut> cut_after(const ir::Node& pad) {
   return WindowCut{std::string(reader.op_type()), std::move(kernel), std::move(steps)};
 }
 
-// More after an axis than before it, or less: what a convolution pads itself is alike.
-bool is_uneven(const ir::Tensor& amounts) {
-  const std::vector<int64_t> pads = amounts.to_int64();
-  return !std::equal(pads.begin(), pads.begin() + std::ssize(pads) / 2, pads.begin() + std::ssize(pads) / 2);
-}
-
 // Which ends of the axes differ from trace to trace.
 struct Ends {
   bool before = false, after = false;
@@ -77,7 +71,7 @@ void note_steady_pads(Alignment& alignment) {
     ir::Node* pad = nodes.front()[i];
     const auto cut = known.contains(pad) ? std::nullopt : cut_after(*pad);
     const ir::Tensor* amounts = cut && cuts.contains(*cut) ? constant_operand(*pad, kPadAmounts) : nullptr;
-    if (!amounts || !is_uneven(*amounts)) continue;
+    if (!amounts) continue;
     Difference steady{.node = pad, .input = kPadAmounts, .value = pad->input(kPadAmounts)};
     for (const auto& trace : nodes) {
       const ir::Tensor* there = constant_operand(*trace[i], kPadAmounts);
