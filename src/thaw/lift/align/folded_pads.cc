@@ -149,16 +149,22 @@ void take_pad_before_each(const std::vector<std::vector<WindowNode>>& all, size_
   for (size_t k = 0; k < traces.size(); ++k) take_pad_before(*all[k][place].node, sums[k], *traces[k].model->graph);
 }
 
-// Of what a node that pads with another number than 0 reads.
-std::vector<ir::DataType> types_of_data(const std::vector<std::vector<WindowNode>>& all, size_t place,
-                                        const std::vector<Trace>& traces) {
-  std::vector<ir::DataType> types(traces.size(), ir::DataType::kUndefined);
-  for (size_t k = 0; k < traces.size() && all[k][place].windows.fill != 0; ++k) {
-    dim::Scope scope;
-    types[k] = infer::infer(*traces[k].model, scope).fact(all[k][place].node->input(0)).dtype;
+// The types of what nodes read, as the traces were when they were first asked for.
+class TypesOfData {
+ public:
+  explicit TypesOfData(const std::vector<Trace>& traces) : traces_(traces), scopes_(traces.size()) {}
+
+  ir::DataType of(size_t trace, const ir::Value* data) {
+    while (facts_.size() < traces_.size())
+      facts_.push_back(infer::infer(*traces_[facts_.size()].model, scopes_[facts_.size()]));
+    return facts_[trace].fact(data).dtype;
   }
-  return types;
-}
+
+ private:
+  const std::vector<Trace>& traces_;
+  std::vector<dim::Scope> scopes_;
+  std::vector<infer::Result> facts_;
+};
 
 }  // namespace
 
@@ -170,6 +176,7 @@ void take_pads_before(std::vector<Trace>& traces) {
 
 void part_pads_alike(std::vector<Trace>& traces) {
   const auto all = windows_of_all(traces);
+  TypesOfData types_of_data(traces);
   // What is kept of each that is padded otherwise in another trace, and of others of its kind, the least of these.
   std::map<size_t, Pads> kept;
   std::map<WindowKind, Pads> kept_of_kind;
@@ -189,9 +196,11 @@ void part_pads_alike(std::vector<Trace>& traces) {
     if (of_kind == kept_of_kind.end() || !are_alike(all, i)) continue;
     const auto own = kept.find(i);
     const Pads stays = own != kept.end() ? own->second : least_of(of_both_ends(first.windows.pads), of_kind->second);
-    const std::vector<ir::DataType> types = types_of_data(all, i, traces);
-    const auto has_number = [&](ir::DataType type) { return first.windows.fill == 0 || ir::is_floating(type); };
-    if (!std::ranges::all_of(types, has_number)) continue;
+    std::vector<ir::DataType> types(traces.size(),
+                                    ir::DataType::kFloat);  // of the number that is padded with, where it is not 0
+    for (size_t k = 0; k < traces.size() && first.windows.fill != 0; ++k)
+      types[k] = types_of_data.of(k, all[k][i].node->input(0));
+    if (!std::ranges::all_of(types, ir::is_floating)) continue;
     for (size_t k = 0; k < traces.size(); ++k)
       part_from_pads(*all[k][i].node, all[k][i].windows, stays, *traces[k].model, types[k]);
   }

@@ -1,6 +1,8 @@
 #include "thaw/ops/onnx/padded_windows.h"
 
+#include <algorithm>
 #include <limits>
+#include <string_view>
 
 namespace thaw::ops {
 namespace {
@@ -29,6 +31,7 @@ std::optional<PaddedWindows> padded_windows(const ir::Node& node) {
   windows.pads.assign(pads.begin(), pads.end());
   if (pads.empty()) windows.pads.assign(2 * windows.kernel.size(), 0);
   if (windows.kernel.empty() || windows.pads.size() != 2 * windows.kernel.size()) return std::nullopt;
+  if (std::ranges::any_of(windows.pads, [](int64_t pad) { return pad < 0; })) return std::nullopt;
   return windows;
 }
 

@@ -15,8 +15,8 @@ struct PaddedWindows {
   std::vector<int64_t> pads;    // before each spatial axis, then after each
 };
 
-// Of Conv, MaxPool and AveragePool. nullopt of others, where auto_pad decides, of a maximum whose place is an output, and where the
-// last window may not be whole: what lies in padding then counts otherwise than what lies behind it.
+// Of Conv, MaxPool and AveragePool. nullopt of others, where auto_pad decides or a pad is negative, of a maximum whose place is an
+// output, and where the last window may not be whole: what lies in padding then counts otherwise than what lies behind it.
 std::optional<PaddedWindows> padded_windows(const ir::Node& node);
 
 }  // namespace thaw::ops
