@@ -101,6 +101,19 @@ def test_both_sides_of_an_image(thaw, save, tmp_path):
         assert np.abs(run.run(None, {"x": x})[0] - wanted).max() < 1e-5, (h, w)
 
 
+def test_squares_say_nothing_of_the_other_side(thaw, save, tmp_path):
+    """Even in all, which the guard has to ask of both sides."""
+    paths = [save(two_axes(n, n), f"trace_{n}") for n in (72, 56, 64)]
+    report = thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=0).stdout
+    assert "valid for multiples of 2" in report
+    run = session(tmp_path / "out.onnx")
+    for h, w in [(30, 45), (45, 30), (41, 41)]:
+        with pytest.raises(Exception, match="guard_Reshape"):
+            run.run(None, {"x": np.zeros((1, CHANNELS, h, w), np.float32)})
+    x = np.random.default_rng(0).standard_normal((1, CHANNELS, 46, 46), dtype=np.float32)
+    assert np.abs(run.run(None, {"x": x})[0] - session(save(two_axes(46, 46), "wanted")).run(None, {"x": x})[0]).max() < 1e-5
+
+
 def no_counted_pads(n):
     net = Net()
     return net.model([1, CHANNELS, n], net.add("AveragePool", "x", kernel_shape=[3], strides=[2], pads=same(n, 3, 2)))

@@ -318,6 +318,25 @@ void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const V
   }
 }
 
+void add_equal_sides(Domain& domain, std::span<const EqualSides> equal) {
+  std::vector<Dim> sizes;
+  for (const Congruence& c : domain.congruences) sizes.push_back(c.size);
+  for (const auto& [size, of] : domain.multiples) sizes.insert(sizes.end(), {size, of});
+  for (const Limit& limit : domain.limits) sizes.insert(sizes.end(), {limit.size, limit.most});
+  for (const Undecided& each : domain.undecided) sizes.insert(sizes.end(), {each.chosen, each.other});
+  for (const EqualSides& sides : equal) {
+    const auto is_it = [&](const EqualSides& known) {
+      return known.input == sides.input && known.axis == sides.axis && known.other == sides.other;
+    };
+    const int id = dim::scope_of(sides.symbol)->symbol_id(sides.symbol);
+    const auto reads = [&](Dim size) {
+      return size.is_symbolic() && std::ranges::count(dim::symbols_of(size), id) > 0;
+    };
+    if (std::ranges::none_of(domain.squares, is_it) && std::ranges::any_of(sizes, reads))
+      domain.squares.push_back(sides);
+  }
+}
+
 bool Domain::has(const dim::Assignment& at) const {
   const auto is_congruent = [&](const Congruence& c) {
     const auto value = dim::evaluate(c.size, at);

@@ -296,6 +296,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
       if (!made.open.empty() || !made.choices.empty())
         made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
     }
+    add_equal_sides(domain, equal);
     guard(lifting, domain);
     if (options.keep_static.empty()) made.followed = followed_by_need(model, lifting.variables, traced);
     made.report.valid_sizes = std::move(lifting.report.valid_sizes);
