@@ -318,10 +318,10 @@ void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const V
   }
 }
 
-void add_equal_sides(Domain& domain, std::span<const EqualSides> equal) {
-  std::vector<Dim> sizes;
+void add_equal_sides(Domain& domain, std::span<const EqualSides> equal, std::span<const Dim> of) {
+  std::vector<Dim> sizes(of.begin(), of.end());
   for (const Congruence& c : domain.congruences) sizes.push_back(c.size);
-  for (const auto& [size, of] : domain.multiples) sizes.insert(sizes.end(), {size, of});
+  for (const auto& [size, divisor] : domain.multiples) sizes.insert(sizes.end(), {size, divisor});
   for (const Limit& limit : domain.limits) sizes.insert(sizes.end(), {limit.size, limit.most});
   for (const Undecided& each : domain.undecided) sizes.insert(sizes.end(), {each.chosen, each.other});
   for (const EqualSides& sides : equal) {

@@ -74,8 +74,9 @@ void add_congruence(Domain& domain, dim::Dim size, int64_t modulus, int64_t valu
 // Axes that are equal in every trace though nothing declares them so. Of the first trace's inputs.
 std::vector<EqualSides> equal_sides(const std::vector<Trace>& traces, std::span<const Variable> variables);
 
-// Adds that these are equal where the domain says anything of their one variable: the guard reads one axis of the two.
-void add_equal_sides(Domain& domain, std::span<const EqualSides> equal);
+// Adds that these are equal where one of the sizes depends on their one variable, or the domain says anything of it: the guard reads one
+// axis of the two.
+void add_equal_sides(Domain& domain, std::span<const EqualSides> equal, std::span<const dim::Dim> sizes);
 
 // Quotients that sizes of the graph itself have, as a convolution rounds them: of these nothing is guessed.
 struct ToldRoundings {

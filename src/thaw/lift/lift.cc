@@ -92,12 +92,7 @@ void require_alignment(const Rolled& rolled, const std::vector<Trace>& traces) {
 Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::unordered_set<const ir::Node*>& traced) {
   Domain domain;
   const std::vector<dim::Dim>& emitted = l.sizes->emitted();
-  for (const EqualSides& sides : equal) {
-    const int id = l.scope.symbol_id(sides.symbol);
-    const bool is_read =
-        std::ranges::any_of(emitted, [&](dim::Dim size) { return std::ranges::count(dim::symbols_of(size), id) > 0; });
-    if (is_read) domain.squares.push_back(sides);
-  }
+  add_equal_sides(domain, equal, emitted);
   for (const Variable& v : l.variables) {
     if (v.kind != Variable::Kind::kValue || v.varies()) continue;
     if (l.sizes->reads_values_of(l.model().graph->find(v.input))) domain.fixed.push_back(&v);
@@ -296,7 +291,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
       if (!made.open.empty() || !made.choices.empty())
         made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
     }
-    add_equal_sides(domain, equal);
+    add_equal_sides(domain, equal, {});
     guard(lifting, domain);
     if (options.keep_static.empty()) made.followed = followed_by_need(model, lifting.variables, traced);
     made.report.valid_sizes = std::move(lifting.report.valid_sizes);

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "thaw/infer/infer.h"
 #include "thaw/lift/align/constant_operand.h"
+#include "thaw/lift/align/trace_facts.h"
 #include "thaw/ops/onnx/padded_windows.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/rewrite/emitter.h"
@@ -28,17 +28,13 @@ Pads of_both_ends(Pads pads) {
 }
 
 // What all axes have that are cut alike: sizes that are odd along one of them in every trace pad it alike, as they happen to.
-Pads of_axes_alike(Pads pads, const std::vector<int64_t>& kernel, const ir::Node& node) {
+Pads of_axes_alike(Pads pads, const PaddedWindows& windows) {
   const size_t axes = pads.size() / 2;
-  const auto strides = node.attribute_ints("strides"), dilations = node.attribute_ints("dilations");
-  const auto side = [](const auto& of, size_t i) { return i < of.size() ? of[i] : 1; };
-  const auto alike = [&](size_t a, size_t b) {
-    return kernel[a] == kernel[b] && side(strides, a) == side(strides, b) && side(dilations, a) == side(dilations, b);
-  };
+  const auto cut = [&](size_t i) { return std::tuple(windows.kernel[i], windows.strides[i], windows.dilations[i]); };
   const Pads own = pads;
   for (size_t i = 0; i < axes; ++i)
     for (size_t k = 0; k < axes; ++k)
-      if (alike(i, k)) pads[i] = pads[axes + i] = std::min(pads[i], own[k]);
+      if (cut(i) == cut(k)) pads[i] = pads[axes + i] = std::min(pads[i], own[k]);
   return pads;
 }
 
@@ -114,12 +110,7 @@ std::vector<std::vector<WindowNode>> windows_of_all(const std::vector<Trace>& tr
 using WindowKind = std::tuple<std::string_view, std::vector<int64_t>, std::vector<int64_t>, std::vector<int64_t>>;
 
 WindowKind kind_of(const WindowNode& each) {
-  const auto numbers = [&](std::string_view name) {
-    const auto given = each.node->attribute_ints(name);
-    return given.empty() ? std::vector<int64_t>(each.windows.kernel.size(), 1)
-                         : std::vector<int64_t>(given.begin(), given.end());
-  };
-  return {each.node->op_type(), each.windows.kernel, numbers("strides"), numbers("dilations")};
+  return {each.node->op_type(), each.windows.kernel, each.windows.strides, each.windows.dilations};
 }
 
 Pads least_of(Pads a, const Pads& b) {
@@ -149,23 +140,6 @@ void take_pad_before_each(const std::vector<std::vector<WindowNode>>& all, size_
   for (size_t k = 0; k < traces.size(); ++k) take_pad_before(*all[k][place].node, sums[k], *traces[k].model->graph);
 }
 
-// The types of what nodes read, as the traces were when they were first asked for.
-class TypesOfData {
- public:
-  explicit TypesOfData(const std::vector<Trace>& traces) : traces_(traces), scopes_(traces.size()) {}
-
-  ir::DataType of(size_t trace, const ir::Value* data) {
-    while (facts_.size() < traces_.size())
-      facts_.push_back(infer::infer(*traces_[facts_.size()].model, scopes_[facts_.size()]));
-    return facts_[trace].fact(data).dtype;
-  }
-
- private:
-  const std::vector<Trace>& traces_;
-  std::vector<dim::Scope> scopes_;
-  std::vector<infer::Result> facts_;
-};
-
 }  // namespace
 
 void take_pads_before(std::vector<Trace>& traces) {
@@ -176,7 +150,7 @@ void take_pads_before(std::vector<Trace>& traces) {
 
 void part_pads_alike(std::vector<Trace>& traces) {
   const auto all = windows_of_all(traces);
-  TypesOfData types_of_data(traces);
+  TraceFacts facts(traces);
   // What is kept of each that is padded otherwise in another trace, and of others of its kind, the least of these.
   std::map<size_t, Pads> kept;
   std::map<WindowKind, Pads> kept_of_kind;
@@ -186,7 +160,7 @@ void part_pads_alike(std::vector<Trace>& traces) {
     if (!are_alike(all, i) || std::ranges::all_of(all, pads_alike)) continue;
     Pads least = of_both_ends(first.windows.pads);
     for (const auto& nodes : all) least = least_of(std::move(least), of_both_ends(nodes[i].windows.pads));
-    kept[i] = of_axes_alike(std::move(least), first.windows.kernel, *first.node);
+    kept[i] = of_axes_alike(std::move(least), first.windows);
     const auto [of_kind, is_new] = kept_of_kind.emplace(kind_of(first), kept[i]);
     if (!is_new) of_kind->second = least_of(std::move(of_kind->second), kept[i]);
   }
@@ -196,10 +170,10 @@ void part_pads_alike(std::vector<Trace>& traces) {
     if (of_kind == kept_of_kind.end() || !are_alike(all, i)) continue;
     const auto own = kept.find(i);
     const Pads stays = own != kept.end() ? own->second : least_of(of_both_ends(first.windows.pads), of_kind->second);
-    std::vector<ir::DataType> types(traces.size(),
-                                    ir::DataType::kFloat);  // of the number that is padded with, where it is not 0
+    // Of the number that is padded with, where it is not 0.
+    std::vector<ir::DataType> types(traces.size(), ir::DataType::kFloat);
     for (size_t k = 0; k < traces.size() && first.windows.fill != 0; ++k)
-      types[k] = types_of_data.of(k, all[k][i].node->input(0));
+      types[k] = facts.of(k).fact(all[k][i].node->input(0)).dtype;
     if (!std::ranges::all_of(types, ir::is_floating)) continue;
     for (size_t k = 0; k < traces.size(); ++k)
       part_from_pads(*all[k][i].node, all[k][i].windows, stays, *traces[k].model, types[k]);

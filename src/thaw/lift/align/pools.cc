@@ -26,9 +26,8 @@ struct Pool {
   ir::Node* node = nullptr;  // whose result is what was pooled
   ir::Value* data = nullptr;
   ir::DataType type = ir::DataType::kFloat;
-  std::vector<int64_t> sizes;  // of the data
-  std::vector<int64_t>
-      cells;  // along each of these axes; 0 where windows share entries, or leave some out between them
+  std::vector<int64_t> sizes;        // of the data
+  std::vector<int64_t> cells;        // along each of these axes; 0 where windows share entries or leave gaps
   std::vector<int64_t> kernel = {};  // of a node that pools
   std::string_view reduction = "ReduceMean";
   bool taken_apart = false;

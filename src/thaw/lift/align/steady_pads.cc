@@ -12,6 +12,7 @@
 
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/same_node.h"
+#include "thaw/ops/onnx/padded_windows.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
@@ -27,12 +28,8 @@ std::optional<WindowCut> cut_after(const ir::Node& pad) {
   const ir::Node& reader = *padded->uses().front().node;
   const auto strides = reader.attribute_ints("strides");
   if (std::ranges::none_of(strides, [](int64_t stride) { return stride > 1; })) return std::nullopt;
-  std::vector<int64_t> kernel;
-  for (const int64_t side : reader.attribute_ints("kernel_shape")) kernel.push_back(side);
-  if (const ir::Tensor* weights = kernel.empty() ? constant_operand(reader, 1) : nullptr)
-    kernel.assign(weights->dims.begin() + std::min<std::ptrdiff_t>(2, std::ssize(weights->dims)), weights->dims.end());
   std::vector<int64_t> steps(strides.begin(), strides.end());
-  return WindowCut{std::string(reader.op_type()), std::move(kernel), std::move(steps)};
+  return WindowCut{std::string(reader.op_type()), ops::window_kernel(reader), std::move(steps)};
 }
 
 // Which ends of the axes differ from trace to trace.

@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "thaw/infer/infer.h"
+#include "thaw/lift/align/trace_facts.h"
+#include "thaw/ops/onnx/padded_windows.h"
 #include "thaw/ops/rule/small_tensor.h"
 #include "thaw/rewrite/emitter.h"
 #include "thaw/rewrite/replace.h"
@@ -23,11 +24,6 @@ std::vector<ir::Node*> transposed_of(const ir::Model& model) {
   for (ir::Node* node : model.graph->nodes())
     if (node->op_type() == "ConvTranspose" && node->domain().empty()) nodes.push_back(node);
   return nodes;
-}
-
-std::vector<int64_t> numbers_of(const ir::Node& node, std::string_view attribute, size_t count, int64_t otherwise) {
-  const auto given = node.attribute_ints(attribute);
-  return given.empty() ? std::vector<int64_t>(count, otherwise) : std::vector<int64_t>(given.begin(), given.end());
 }
 
 // The sizes that it makes along its spatial axes; nullopt where something else than these attributes decides about them.
@@ -51,13 +47,14 @@ void cut_after(ir::Node& node, const std::vector<int64_t>& made, bool adds, bool
   for (const ir::Attribute& attribute : node.attributes())
     if (!(adds && attribute.name == kAdded) && !(cuts && attribute.name == kPads)) attributes.push_back(attribute);
   if (adds) {
-    const auto strides = numbers_of(node, "strides", axes, 1), dilations = numbers_of(node, "dilations", axes, 1);
+    const auto strides = ops::numbers_or(node, "strides", axes, 1),
+               dilations = ops::numbers_or(node, "dilations", axes, 1);
     std::vector<int64_t> most;
     for (size_t i = 0; i < axes; ++i) most.push_back(std::max(strides[i], dilations[i]) - 1);
     attributes.push_back({.name = std::string(kAdded), .value = std::move(most)});
   }
   if (cuts) {
-    const std::vector<int64_t> pads = numbers_of(node, kPads, 2 * axes, 0);
+    const std::vector<int64_t> pads = ops::numbers_or(node, kPads, 2 * axes, 0);
     begins.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(axes));
     for (size_t i = 0; i < axes; ++i) ends[i] += begins[i];
   }
@@ -84,15 +81,13 @@ void cut_transposed_alike(std::vector<Trace>& traces) {
       return !std::ranges::equal(each[i]->attribute_ints(name), nodes.front()[i]->attribute_ints(name));
     });
   };
-  std::vector<dim::Scope> scopes(traces.size());
-  std::vector<infer::Result> facts;
+  TraceFacts facts(traces);
   for (size_t i = 0; i < count; ++i) {
     const bool adds = differ(i, kAdded), cuts = differ(i, kPads);
     if (!adds && !cuts) continue;
-    for (size_t k = facts.size(); k < traces.size(); ++k) facts.push_back(infer::infer(*traces[k].model, scopes[k]));
     std::vector<std::vector<int64_t>> made;
     for (size_t k = 0; k < traces.size(); ++k)
-      if (auto sizes = made_by(*nodes[k][i], facts[k])) made.push_back(std::move(*sizes));
+      if (auto sizes = made_by(*nodes[k][i], facts.of(k))) made.push_back(std::move(*sizes));
     if (made.size() != traces.size()) continue;
     for (size_t k = 0; k < traces.size(); ++k) cut_after(*nodes[k][i], made[k], adds, cuts, *traces[k].model);
   }
