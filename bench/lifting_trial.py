@@ -20,9 +20,9 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 from lifting_judging import EXPORTERS, TOLERANCE, differences, is_near, tensors_of, text_of, verdict_of
-from lifting_small_models import DEVELOP, HELD_BACK, SEALED
+from lifting_small_models import DEVELOP, FRESH, HELD_BACK, SEALED
 
-LISTS = {"develop": DEVELOP, "held_back": HELD_BACK, "sealed": SEALED}
+LISTS = {"develop": DEVELOP, "held_back": HELD_BACK, "sealed": SEALED, "fresh": FRESH}
 TELLING = {"image": [(67, 101), (89, 53), (113, 83)], "sequence": [(19,), (37,), (53,)], "audio": [(1013,), (1499,), (2111,)]}
 SETS = {
     "telling": TELLING,
@@ -37,7 +37,7 @@ UNSEEN = {"image": [(71, 107), (90, 62), (121, 75), (128, 160), (179, 133)], "se
 
 
 def nets():
-    return DEVELOP | HELD_BACK | SEALED
+    return DEVELOP | HELD_BACK | SEALED | FRESH
 
 
 def drawn(kind, number):

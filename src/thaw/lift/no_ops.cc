@@ -1,6 +1,7 @@
 #include "thaw/lift/no_ops.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
@@ -27,8 +28,11 @@ class NoOps {
           look_at_slice(*reader->node, table.fit.sizes);
       }
     const auto& nodes = lifting_.alignment.nodes;
+    std::vector<size_t> pads;
     for (size_t i = 0; i < nodes.front().size(); ++i)
-      if (ops::role_of(*nodes.front()[i], kPadAmounts) == ops::Role::kPads) look_at_pad(i);
+      if (ops::role_of(*nodes.front()[i], kPadAmounts) == ops::Role::kPads) pads.push_back(i);
+    for (const size_t i : pads) note_unfilled(i);
+    for (const size_t i : pads) look_at_pad(i);
   }
   AtNoOps take() { return {std::move(sizes_), std::move(given_back_)}; }
 
@@ -52,19 +56,38 @@ class NoOps {
     return {all->begin(), all->end()};
   }
 
+  static bool adds_nothing(const ops::Shape& amounts) {
+    return std::ranges::all_of(amounts, [](dim::Dim amount) { return amount.is_constant(0); });
+  }
+
+  // Sizes that a Pad before windows leaves as they are: what it would fill axes up to, all of its kind would.
+  void note_unfilled(size_t place) {
+    const ir::Node& pad = *lifting_.alignment.nodes.front()[place];
+    const ops::Shape* data = data_of(pad);
+    const auto cut = window_cut_after(pad);
+    if (!data || !cut || !adds_nothing(amounts_of(place))) return;
+    for (size_t axis = 0; axis < data->size(); ++axis) {
+      if (!(*data)[axis].is_symbolic()) continue;
+      int64_t& divisor = unfilled_[{*cut, axis}];
+      divisor = std::gcd(divisor, divisor_of((*data)[axis]));
+    }
+  }
+
   // Amounts that are the same in every trace: none at all, or more behind an axis than before it, as what is missing to whole windows.
   void look_at_pad(size_t place) {
     const ir::Node& pad = *lifting_.alignment.nodes.front()[place];
     const ops::Shape* data = data_of(pad);
     const ops::Shape amounts = amounts_of(place);
     if (!data || amounts.size() != 2 * data->size()) return;
-    const bool does_nothing = std::ranges::all_of(amounts, [](dim::Dim amount) { return amount.is_constant(0); });
+    const bool does_nothing = adds_nothing(amounts);
+    const auto cut = window_cut_after(pad);
     bool fills = false;
     for (size_t axis = 0; axis < data->size(); ++axis) fills |= is_filled(amounts, axis);
     for (size_t axis = 0; axis < data->size(); ++axis) {
       const dim::Dim size = (*data)[axis], added = amounts[axis] + amounts[axis + data->size()];
       if (does_nothing) {
-        add(size);
+        const auto known = cut ? unfilled_.find({*cut, axis}) : unfilled_.end();
+        if (size.is_symbolic()) add(size, known == unfilled_.end() ? divisor_of(size) : known->second);
       } else if (fills && added.is_constant() && (added.is_constant(0) || is_filled(amounts, axis))) {
         add_filled(pad, size + added, *added.constant());
         add_given_back(size, added);
@@ -93,7 +116,7 @@ class NoOps {
   // Where what a Pad makes is whole windows in every trace, to which less than one is added: of those that its readers cut, if they cut any.
   void add_filled(const ir::Node& pad, dim::Dim size, int64_t added) {
     if (!size.is_symbolic()) return;
-    const int64_t divisor = common_divisor(in_traces(size, lifting_.variables));
+    const int64_t divisor = divisor_of(size);
     const auto told = lifting_.windows_of_pads.find(&pad);
     int64_t windows = 1;
     if (told != lifting_.windows_of_pads.end() && !told->second.empty()) {
@@ -120,13 +143,11 @@ class NoOps {
       const bool is_whole = (*starts)[k] == 0 && (!steps || (steps->size() > k && (*steps)[k] == 1));
       if (axis < 0 || axis >= std::ssize(*data) || !is_whole) continue;
       const dim::Dim size = (*data)[static_cast<size_t>(axis)];
-      if (dim::same(size, ends[k])) add(size);
+      if (size.is_symbolic() && dim::same(size, ends[k])) add(size, divisor_of(size));
     }
   }
 
-  void add(dim::Dim size) {
-    if (size.is_symbolic()) add(size, common_divisor(in_traces(size, lifting_.variables)));
-  }
+  int64_t divisor_of(dim::Dim size) const { return common_divisor(in_traces(size, lifting_.variables)); }
 
   void add(dim::Dim size, int64_t divisor) {
     const auto known = std::ranges::find_if(sizes_, [&](const WholeSize& each) { return dim::same(each.size, size); });
@@ -138,6 +159,7 @@ class NoOps {
 
   const Lifting& lifting_;
   std::unordered_map<const ir::Node*, const ops::Shape*> solved_;  // amounts of Pads
+  std::map<std::pair<WindowCut, size_t>, int64_t> unfilled_;  // what divides them, by what cuts them and axis
   std::vector<WholeSize> sizes_;
   std::vector<Undecided> given_back_;
 };

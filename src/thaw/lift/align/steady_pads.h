@@ -5,11 +5,29 @@
 // what such a Pad does.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include "thaw/lift/align/align.h"
 
 namespace thaw::lifting {
 
 inline constexpr int kPadAmounts = 1;  // which operand of a Pad they are
+
+// What cuts windows: its operator, their sides and strides.
+using WindowCut = std::tuple<std::string, std::vector<int64_t>, std::vector<int64_t>>;
+
+// That of the one node that reads what a Pad makes; nullopt where there are more, or it cuts none.
+std::optional<WindowCut> window_cut_after(const ir::Node& pad);
+
+// Which ends of its axes a Pad fills otherwise from trace to trace.
+struct DifferingEnds {
+  bool before = false, after = false;
+};
+DifferingEnds differing_ends(const Difference& pads);
 
 // Adds these Pads to the differences: their amounts are solved like those of the others, by the sizes of their own data.
 // Notes at each Pad which ends of an axis any of its kind fills.

@@ -84,8 +84,10 @@ std::vector<Atom> Solver::atoms_of(std::span<const int64_t> wanted, const Around
     }
   }
   if (tensors_)
-    for (const auto& [at, size] : *tensors_)
-      if (!guesses_.contains(at) && !follows_guess(size, wanted, around)) add(size, kTensor, Atom::Cut::kNot);
+    for (const auto& [at, size] : *tensors_) {
+      const bool is_itself = std::ranges::equal(at, wanted) && guesses_.contains(at);
+      if (!is_itself && !follows_guess(size, wanted, around)) add(size, kTensor, Atom::Cut::kNot);
+    }
   return atoms;
 }
 

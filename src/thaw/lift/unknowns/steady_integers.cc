@@ -1,6 +1,7 @@
 #include "thaw/lift/unknowns/steady_integers.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <queue>
@@ -10,6 +11,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/same_node.h"
+#include "thaw/lift/align/steady_pads.h"
 #include "thaw/lift/steady_sizes.h"
 #include "thaw/ops/rule/product_groups.h"
 #include "thaw/ops/rule/registry.h"
@@ -27,26 +29,46 @@ class Finder {
          std::span<const Variable> variables)
       : alignment_(alignment), shapes_(shapes), windows_(windows), variables_(variables) {
     for (size_t i = 0; i < alignment.nodes.front().size(); ++i) places_.emplace(alignment.nodes.front()[i], i);
-    for (const Difference& difference : alignment.differences)
+    for (const Difference& difference : alignment.differences) {
       differing_[{difference.node, difference.input}] = &difference;
+      if (ops::role_of(*difference.node, difference.input) != ops::Role::kPads) continue;
+      const DifferingEnds ends = differing_ends(difference);
+      ends_of_pads_ = {ends_of_pads_.before || ends.before, ends_of_pads_.after || ends.after};
+    }
   }
 
   std::vector<Unknown> run(const ir::Node& contradicted) {
-    std::queue<const ir::Node*> next;
-    std::unordered_set<const ir::Node*> seen{&contradicted};
-    for (next.push(&contradicted); !next.empty() && found_.size() < kMostIntegers; next.pop()) {
-      const ir::Node& node = *next.front();
-      if (places_.contains(&node))
-        for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) add(node, i);
+    // What is behind it needs its own integers as the others become.
+    walk(contradicted, [](const ir::Node& node, const Visit& visit) {
       for (const ir::Value* input : node.inputs())
-        if (input && input->producer() && seen.size() < kMostNodes && seen.insert(input->producer()).second)
-          next.push(input->producer());
-    }
+        if (input && input->producer()) visit(*input->producer());
+    });
+    walk(contradicted, [](const ir::Node& node, const Visit& visit) {
+      for (const ir::Value* output : node.outputs())
+        for (const ir::Use& use : output->uses()) visit(*use.node);
+    });
     if (found_.size() > kMostIntegers) found_.resize(kMostIntegers);
     return std::move(found_);
   }
 
  private:
+  using Visit = std::function<void(const ir::Node&)>;
+
+  // From a node on, the nearest first. visit_next: visits those that are one step on.
+  void walk(const ir::Node& from, const std::function<void(const ir::Node&, const Visit&)>& visit_next) {
+    std::queue<const ir::Node*> next;
+    std::unordered_set<const ir::Node*> seen{&from};
+    const Visit visit = [&](const ir::Node& node) {
+      if (seen.size() < kMostNodes && seen.insert(&node).second) next.push(&node);
+    };
+    for (next.push(&from); !next.empty() && found_.size() < kMostIntegers; next.pop()) {
+      const ir::Node& node = *next.front();
+      if (places_.contains(&node))
+        for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) add(node, i);
+      visit_next(node, visit);
+    }
+  }
+
   using Tensors = std::vector<const ir::Tensor*>;  // by trace
 
   // The integers of an operand in every trace, of one length; empty where it has none.
@@ -101,6 +123,7 @@ class Finder {
       Unknown unknown{.wanted = std::vector<int64_t>(lists.size(), at), .places = {{{}, dim::Dim(at)}}, .least = least};
       if (pads) {
         if (lists.front().size() != 2 * data->size()) continue;
+        if (!may_fill(node, input, element < data->size())) continue;
         const dim::Dim axis = (*data)[element % data->size()];
         if (!axis.is_symbolic()) continue;
         unknown.others = up_to_windows(axis, at, node);
@@ -109,6 +132,14 @@ class Finder {
       for (const ir::Node* each : *alike) unknown.steady_at.push_back({each->output(0)->name(), input, element});
       found_.push_back(std::move(unknown));
     }
+  }
+
+  // Whether a Pad may fill an end of its axes: one that another of its axes shows it to fill, or else other Pads; any where none shows it.
+  bool may_fill(const ir::Node& pad, int input, bool is_before) const {
+    const auto own = differing_.find({&pad, input});
+    DifferingEnds ends = own == differing_.end() ? DifferingEnds() : differing_ends(*own->second);
+    if (!ends.before && !ends.after) ends = ends_of_pads_;
+    return (!ends.before && !ends.after) || (is_before ? ends.before : ends.after);
   }
 
   // Of a shape: what is made of axes that are constants of the model. lists: the shape in each trace.
@@ -170,6 +201,7 @@ class Finder {
   std::span<const Variable> variables_;
   std::unordered_map<const ir::Node*, size_t> places_;
   std::map<std::pair<const ir::Node*, int>, const Difference*> differing_;
+  DifferingEnds ends_of_pads_;
   std::set<std::pair<const ir::Node*, int>> seen_;
   std::vector<Unknown> found_;
 };
