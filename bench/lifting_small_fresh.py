@@ -243,7 +243,7 @@ class CenternetDecode(nn.Module):
 
     def forward(self, image):
         x = self.up(self.down(self.stem(image).relu()).relu()).relu()
-        heat = self.heat(x).sigmoid()
+        heat = (self.heat(x) * 8).sigmoid()
         h, w = sides(heat)
         heat = heat * (F.max_pool2d(heat, 3, 1, 1) == heat).float()
         scores, at = heat.view(1, 3, -1).topk(10)
@@ -264,7 +264,7 @@ class SwinCpb(nn.Module):
     def __init__(self):
         super().__init__()
         self.stem, self.qkv = conv(3, 12, 3, 2), nn.ModuleList(nn.Linear(12, 36) for _ in range(2))
-        self.scale, self.bias = nn.Parameter(torch.full((2, 1, 1, 1), 1.5)), nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 2, bias=False))
+        self.scale, self.bias = nn.Parameter(torch.full((2, 2, 1, 1), 1.5)), nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 2, bias=False))
         self.after, self.out = conv(12, 12), conv(12, 3 * 16)
         steps = torch.arange(-3.0, 4) / 3 * 8
         steps = steps.sign() * (steps.abs() + 1).log2() / 3
@@ -293,7 +293,7 @@ class SwinCpb(nn.Module):
         for i, qkv in enumerate(self.qkv):
             y = torch.roll(x, (-2, -2), (1, 2)) if i else x
             q, k, v = (heads_of(part, 2) for part in qkv(windows_of(y, 4)).chunk(3, -1))
-            scores = F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(-1, -2) * self.scale.clamp(max=math.log(100)).exp() + bias
+            scores = F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(-1, -2) * self.scale[i].clamp(max=math.log(100)).exp() + bias
             if i:
                 scores = scores + self.mask_of(h, w)[:, None]
             y = unwindowed(joined(scores.softmax(-1) @ v), 4, h, w)
@@ -332,12 +332,12 @@ class DappmContext(nn.Module):
 
 @net(FRESH, two_images, "image")
 class RaftLookup(nn.Module):
-    """All pairs of two images' cells, pooled three times and looked up around where the flow points, twice; the flow as a convex sum of neighbours."""
+    """All pairs of two images' cells, pooled once and looked up around where the flow points, twice; the flow as a convex sum of neighbours."""
 
     def __init__(self):
         super().__init__()
         self.features = nn.Sequential(conv(3, 8, 7, 4), nn.ReLU(), conv(8, 12, 3, 2))
-        self.motion, self.flow, self.mask = conv(29, 12), conv(12, 2), conv(12, 64 * 9)
+        self.motion, self.flow, self.mask = conv(20, 12), conv(12, 2), conv(12, 64 * 9)
 
     @staticmethod
     def sampled(x, at):
@@ -352,8 +352,7 @@ class RaftLookup(nn.Module):
         a, b = (self.features(F.pad(x, edges, mode="replicate")) for x in (first, second))
         h, w = sides(a)
         pairs = (a.view(1, 12, h * w).transpose(1, 2) @ b.view(1, 12, h * w) / math.sqrt(12)).reshape(h * w, 1, h, w)
-        pyramid = [pairs, F.avg_pool2d(pairs, 2, 2), ]
-        pyramid.append(F.avg_pool2d(pyramid[1], 2, 1))
+        pyramid = [pairs, F.avg_pool2d(pairs, 2, stride=2)]
         y, z = torch.meshgrid(torch.arange(h), torch.arange(w), indexing="ij")
         start = torch.stack([z, y]).float()[None]
         steps = torch.linspace(-1, 1, 3)
@@ -396,7 +395,7 @@ class GroupwiseStereo(nn.Module):
                 volume[:, :, i] = self.products(left, right)
         x = self.a(volume).relu()
         x = x + self.up(F.interpolate(self.down(x).relu(), size=(5, h, w), mode="nearest"))
-        cost = F.interpolate(self.b(x.relu()) * 4, size=(20, height, width), mode="trilinear", align_corners=False).squeeze(1)
+        cost = F.interpolate(self.b(x.relu()) * 50, size=(20, height, width), mode="trilinear", align_corners=False).squeeze(1)
         return (cost.softmax(1) * torch.arange(20.0).view(1, 20, 1, 1)).sum(1) / width
 
 

@@ -38,13 +38,13 @@ class ZipformerStack(nn.Module):
     def halved(x, weights):
         n, b, c = x.shape
         few = (n + 1) // 2
-        x = torch.cat([x, x[n - 1:].expand(few * 2 - n, b, c)], 0)
+        x = torch.cat([x, x[n - 1:].repeat(few * 2 - n, 1, 1)], 0)
         return (x.reshape(few, 2, b, c) * weights.softmax(0)[:, None, None]).sum(1)
 
     def forward(self, features):
         x = self.c(F.silu(self.b(F.silu(self.a(features.unsqueeze(1))))))
         _, c, n, f = x.size()
-        x = self.enter(F.silu(x).transpose(1, 2).reshape(1, n, c * f)).transpose(0, 1)
+        x = F.layer_norm(self.enter(F.silu(x).transpose(1, 2).reshape(1, n, c * f)), (16,)).transpose(0, 1)
         y = self.halved(x, self.weights)
         few = int(y.shape[0])
         apart = torch.arange(-(few - 1), few).to(torch.float32).unsqueeze(1)
@@ -189,7 +189,7 @@ class HybridDemucs(nn.Module):
 
     def forward(self, audio):
         n = int(audio.shape[-1])
-        few = int(math.ceil(n / 16))
+        few = math.ceil(n / 16)
         pad = 16 // 2 * 3
         x = F.pad(audio, (pad, pad + few * 16 - n), mode="reflect")
         x = F.conv1d(F.pad(x, (32, 32), mode="reflect"), self.waves, stride=16)[..., 2:2 + few]
@@ -611,11 +611,11 @@ class GraphEdges(nn.Module):
         source, target = edges[0], edges[1]
         x = self.enter(nodes)
         scores = F.leaky_relu(self.source(x)[source] + self.target(x)[target], 0.2).exp()
-        total = torch.zeros(n, 2).index_add(0, target, scores)
+        many = int(edges.shape[1])
+        total = torch.zeros(n, 2).scatter_add(0, target.unsqueeze(-1).expand(many, 2), scores)
         share = scores / (total[target] + 1e-16)
         messages = x.view(n, 2, 8)[source] * share.unsqueeze(-1)
-        x = F.elu(torch.zeros(n, 2, 8).index_add(0, target, messages)).view(n, 16)
-        many = int(edges.shape[1])
+        x = F.elu(torch.zeros(n, 2, 8).scatter_add(0, target.view(-1, 1, 1).expand(many, 2, 8), messages)).view(n, 16)
         degree = torch.zeros(n).scatter_add(0, target, torch.ones(many)).clamp(min=1).pow(-0.5)
         weight = degree[source] * degree[target]
         y = torch.zeros(n, 16).scatter_add(0, target[:, None].expand(many, 16), self.second(x)[source] * weight[:, None])

@@ -44,6 +44,12 @@ infer::InferOptions at_sizes(const ir::Model& lifted, std::span<const Variable> 
   return options;
 }
 
+infer::Result inferred_at(const ir::Model& lifted, std::span<const Variable> variables,
+                          const std::vector<int64_t>& sizes) {
+  dim::Scope scope;
+  return infer::infer(lifted, scope, at_sizes(lifted, variables, sizes));
+}
+
 }  // namespace
 
 Contradictions find_contradictions(const ir::Model& lifted, std::span<const Variable> variables,
@@ -60,8 +66,7 @@ Contradictions find_contradictions(const ir::Model& lifted, std::span<const Vari
   for (const ir::Node* node : lifted.graph->nodes())
     if (traced.contains(node)) places.emplace(node, places.size());
   for (const std::vector<int64_t>& sizes : at) {
-    dim::Scope scope;
-    const infer::Result inferred = infer::infer(lifted, scope, at_sizes(lifted, variables, sizes));
+    const infer::Result inferred = inferred_at(lifted, variables, sizes);
     const infer::Problem* problem = inferred.problems().empty() ? nullptr : &inferred.problems().front();
     const bool is_made = !problem || traced.contains(problem->node);
     ++(is_made ? out.sizes : out.unmade);
@@ -78,6 +83,13 @@ Contradictions find_contradictions(const ir::Model& lifted, std::span<const Vari
     if (place != places.end()) out.num_sound_nodes -= places.size() - place->second;
   }
   return out;
+}
+
+bool runs_at(const ir::Model& lifted, std::span<const Variable> variables,
+             const std::vector<std::vector<int64_t>>& sizes) {
+  return std::ranges::all_of(sizes, [&](const std::vector<int64_t>& each) {
+    return inferred_at(lifted, variables, each).problems().empty();
+  });
 }
 
 }  // namespace thaw::lifting

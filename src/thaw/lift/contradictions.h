@@ -34,4 +34,8 @@ Contradictions find_contradictions(const ir::Model& lifted, std::span<const Vari
                                    const std::unordered_set<const ir::Node*>& traced,
                                    const std::vector<std::vector<int64_t>>& at);
 
+// Whether no node, of the trace or another, contradicts itself at any of these sizes.
+bool runs_at(const ir::Model& lifted, std::span<const Variable> variables,
+             const std::vector<std::vector<int64_t>>& sizes);
+
 }  // namespace thaw::lifting

@@ -294,7 +294,6 @@ void widen_to_common_divisors(Domain& domain, const ToldRoundings& told, std::sp
 }
 
 void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const Variable> variables,
-                      const std::unordered_set<const ir::Node*>& traced,
                       const std::vector<std::vector<int64_t>>& broken_at) {
   for (size_t i = 0; i < variables.size(); ++i) {
     const Variable& v = variables[i];
@@ -310,8 +309,7 @@ void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const V
       if (sizes.empty()) break;
       std::ranges::copy_if(broken_at, std::back_inserter(sizes),
                            [&](const std::vector<int64_t>& each) { return each[i] % modulus == 0; });
-      const Contradictions found = find_contradictions(lifted, variables, traced, sizes);
-      if (found.broken > 0 || found.unmade > 0) continue;
+      if (!runs_at(lifted, variables, sizes)) continue;
       add_congruence(domain, v.symbol, modulus, v.at.front());
       break;
     }

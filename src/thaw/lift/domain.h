@@ -130,7 +130,6 @@ bool is_rounded_as(dim::Dim size, std::span<const dim::Dim> guessed, const ToldR
 // Adds that a variable is a multiple of what divides it in all traces, the smallest for which the model contradicts itself
 // no more, neither at sizes that are drawn nor at these.
 void add_contradicted(Domain& domain, const ir::Model& lifted, std::span<const Variable> variables,
-                      const std::unordered_set<const ir::Node*>& traced,
                       const std::vector<std::vector<int64_t>>& broken_at);
 
 }  // namespace thaw::lifting

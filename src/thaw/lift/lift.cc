@@ -89,7 +89,7 @@ void require_alignment(const Rolled& rolled, const std::vector<Trace>& traces) {
 }
 
 // What the lifted model's sizes are known for; found of it as it was written.
-Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::unordered_set<const ir::Node*>& traced) {
+Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal) {
   Domain domain;
   const std::vector<dim::Dim>& emitted = l.sizes->emitted();
   add_equal_sides(domain, equal, emitted);
@@ -111,7 +111,6 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal, const std::un
       add_undecided(domain, {size.size, dim::Dim(size.at), ""});
   add_whole_divisions(domain, l.told, l.variables);
   add_whole_sizes(domain, l.sizes_at_no_ops);
-  add_contradicted(domain, l.model(), l.variables, traced, {});
   for (const auto& [wanted, choice] : l.choices.by_values)
     for (const Agreement& agreement : choice.guarded) {
       const auto chosen = dim::try_parse(agreement.chosen, l.scope), other = dim::try_parse(agreement.other, l.scope);
@@ -189,7 +188,7 @@ std::optional<std::vector<int64_t>> prove(Lifting& l, Domain& domain,
     const bool is_new = std::ranges::find(broken_at, proof.broken_at) == broken_at.end();
     broken_at.push_back(proof.broken_at);
     if (is_new && broken_at.size() < kMostRounds) {
-      add_contradicted(domain, l.model(), l.variables, traced, broken_at);
+      add_contradicted(domain, l.model(), l.variables, broken_at);
       continue;
     }
     l.report.unexplained.push_back(
@@ -231,9 +230,9 @@ std::vector<std::string> texts_of_sizes(std::span<const dim::Dim> emitted) {
   return texts;
 }
 
-// plain: grows by loops that turn out to be none.
+// plain: grows by loops that turn out to be none. is_trial: only what the nodes say of it is asked, as for whoever compares.
 Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choices choices,
-                  const std::set<int64_t>& cuts, std::set<std::string>& plain) {
+                  const std::set<int64_t>& cuts, std::set<std::string>& plain, bool is_trial) {
   Attempt made{.choices = std::move(choices)};
   Lifting lifting(traces, options, made.choices, cuts, plain);
   try {
@@ -247,10 +246,10 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   }
   if (!lifting.steady_loops.empty()) {
     plain.merge(lifting.steady_loops);
-    return lift_with(traces, options, std::move(made.choices), cuts, plain);
+    return lift_with(traces, options, std::move(made.choices), cuts, plain, is_trial);
   }
   if (lifting.report.unexplained.empty() && cut_other_axes(lifting))
-    return lift_with(traces, options, std::move(made.choices), cuts, plain);
+    return lift_with(traces, options, std::move(made.choices), cuts, plain, is_trial);
   made.report = std::move(lifting.report);
   made.report.departs = std::ranges::any_of(lifting.tables, [](const FittedTable& table) { return table.fit.departs; });
   made.cuts = lifting.solver->told_cuts();
@@ -277,8 +276,16 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
       made.beyond = find_contradictions(model, lifting.variables, traced, sizes_beyond(lifting.variables));
   }
   require_budget(traces);
+  if (is_trial && made.contradictions.broken == 0 && options.keep_static.empty()) {
+    Domain domain = domain_of(lifting, equal);
+    made.broken_at = prove(lifting, domain, traced);
+    made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
+    std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));
+    return made;
+  }
   if (made.contradictions.broken == 0) {
-    Domain domain = domain_of(lifting, equal, traced);
+    Domain domain = domain_of(lifting, equal);
+    add_contradicted(domain, model, lifting.variables, {});
     if (options.keep_static.empty()) {
       made.broken_at = prove(lifting, domain, traced);
       const auto held = hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);
@@ -348,7 +355,10 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     std::set<std::string> plain;
     std::set<int64_t> cuts;
     const auto attempt_with = [&](Choices choices) {
-      return lift_with(traces, options, std::move(choices), cuts, plain);
+      return lift_with(traces, options, std::move(choices), cuts, plain, false);
+    };
+    const auto try_with = [&](Choices choices) {
+      return lift_with(traces, options, std::move(choices), cuts, plain, true);
     };
     Attempt best = backtrack(attempt_with);
     // What is left open may be told by how other sides are cut.
@@ -358,7 +368,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
       best.edit.reset();
       best = backtrack(attempt_with);
     }
-    best = require_decided(std::move(best), attempt_with);
+    best = require_decided(std::move(best), attempt_with, try_with);
     if (best.is_whole() && best.unconfirmed) best.report.unexplained.push_back(*best.unconfirmed);
     if (best.is_whole()) {
       best.edit->keep();

@@ -71,11 +71,8 @@ std::optional<std::vector<int64_t>> hold_steady(Domain& domain, std::span<const 
   const auto runs = [&](const std::vector<int64_t>& sizes) {
     return domain.has(assignment_of(variables, [&](size_t i) { return sizes[i]; }));
   };
-  std::vector<std::vector<int64_t>> sizes = sizes_elsewhere(steady, variables);
-  std::erase_if(sizes, [&](const std::vector<int64_t>& each) { return !runs(each); });
-  if (sizes.empty() || find_contradictions(lifted, variables, traced, sizes).broken == 0) return std::nullopt;
   std::optional<std::vector<int64_t>> first;
-  for (const std::vector<int64_t>& each : sizes) {
+  for (const std::vector<int64_t>& each : sizes_elsewhere(steady, variables)) {
     if (!runs(each) || find_contradictions(lifted, variables, traced, {each}).broken == 0) continue;
     if (!first) first = each;
     // The plainest says it of those that are made of it.

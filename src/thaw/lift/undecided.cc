@@ -114,7 +114,8 @@ bool is_held(const Attempt& other, const Attempt& best, const OpenChoice& open) 
   return differ > 0 && num_broken(other) >= num_broken(best) + differ;
 }
 
-Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt) {
+Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt,
+                         const std::function<Attempt(Choices)>& trial) {
   size_t attempts = 0;
   std::vector<Note> undecided;
   for (const OpenChoice& open : best.open) {
@@ -124,7 +125,7 @@ Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& at
     auto choices = choices_of_other(best, open);
     if (!choices) continue;
     // What is not tried in time is left open.
-    if (++attempts <= kMostUndecided && !is_as_good(attempt(std::move(*choices)), best)) continue;
+    if (++attempts <= kMostUndecided && !is_as_good(trial(std::move(*choices)), best)) continue;
     const std::string other_size = open.formulas.other.empty() ? "something else" : open.formulas.other;
     undecided.push_back(
         {where, fmt::format("two traces do not determine whether it is {} or {}; add a third trace at {}",
@@ -153,7 +154,8 @@ std::vector<const OpenChoice*> in_turn(const std::vector<OpenChoice>& open) {
 }
 
 // What is not tried in time is guarded too. A guard that no size passes is none: the report says then what a trace would tell.
-Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt) {
+Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt,
+                        const std::function<Attempt(Choices)>& trial) {
   Choices choices = best.choices;
   size_t attempts = 0;
   std::set<std::vector<int64_t>> held;
@@ -168,7 +170,7 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
     auto of_other = choices_of_other(best, *open);
     if (!of_other) continue;
     if (++tried[open->wanted] <= kMostOfAList && ++attempts <= kMostUndecided) {
-      const Attempt other = attempt(std::move(*of_other));
+      const Attempt other = trial(std::move(*of_other));
       if (is_held(other, best, *open)) held.insert(open->wanted);
       if (!is_as_good(other, best)) continue;
     }
@@ -247,7 +249,8 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
   return open;
 }
 
-Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& attempt) {
+Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& attempt,
+                        const std::function<Attempt(Choices)>& trial) {
   if (!best.is_whole()) return best;
   const bool are_two = best.beyond.sizes + best.beyond.unmade > 0;
   const Contradictions& between = best.contradictions;
@@ -267,8 +270,8 @@ Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& att
   }
   if (best.open.empty()) return best;
   best.edit.reset();
-  return best.open.front().wanted.size() == 2 ? refuse_undecided(std::move(best), attempt)
-                                              : guard_undecided(std::move(best), attempt);
+  return best.open.front().wanted.size() == 2 ? refuse_undecided(std::move(best), attempt, trial)
+                                              : guard_undecided(std::move(best), attempt, trial);
 }
 
 }  // namespace thaw::lifting

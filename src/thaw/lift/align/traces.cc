@@ -42,6 +42,15 @@ std::map<std::string, int64_t> declared_sizes(const Trace& trace) {
   return sizes;
 }
 
+// Whether an axis of an input is a name whose size is not known.
+bool has_unknown_names(const Trace& trace) {
+  return std::ranges::any_of(trace.model->graph->inputs(), [&](const ir::Value* input) {
+    return input->type.shape && std::ranges::any_of(*input->type.shape, [&](const ir::DeclaredDim& dim) {
+             return !dim.value && !trace.sizes.contains(dim.param);
+           });
+  });
+}
+
 const ir::Value* input_of(const Trace& trace, const ir::Value& like) {
   for (const ir::Value* input : trace.model->graph->inputs()) {
     if (input->name() != like.name()) continue;
@@ -199,7 +208,7 @@ std::vector<Variable> find_variables(std::vector<Trace>& traces, const std::vect
   require_usable_values(traces, added);
   for (Trace& trace : traces) {
     trace.sizes = declared_sizes(trace);
-    trace.sizes.merge(solved_names(*trace.model));
+    if (has_unknown_names(trace)) trace.sizes.merge(solved_names(*trace.model));
   }
   std::vector<Variable> dims, values;
   for (const ir::Value* input : traces.front().model->graph->inputs()) {
