@@ -64,7 +64,7 @@ bool fit_windows(WindowLoops& windows, Lifting& lifting, std::string& reason) {
   lifting.context->pads = false;
   lifting.context->holds_sizes = false;
   windows.fit = fit_table(tensors, *lifting.context, reason);
-  if (windows.fit) lifting.holdout->compare(tensors, *windows.fit);
+  if (windows.fit && lifting.holdout) lifting.holdout->compare(tensors, *windows.fit);
   if (!windows.fit) windows.size = equal;
   return windows.fit || windows.size;
 }
@@ -217,7 +217,7 @@ void fit_each(Lifting& l, const SizesAround& sizes) {
         l.unsolved.push_back({place_of(difference),
                               "no size of the inputs gives some of its integers, and its nodes do not tell them",
                               evidence(difference.tensors)});
-      else
+      else if (l.holdout)
         l.holdout->compare(difference.tensors, *fit, l.context->around, l.context->pads);
       add_table(l, difference, std::move(*fit), std::move(padded));
     } else {
@@ -364,10 +364,11 @@ void find_sizes(Lifting& l) {
   std::ranges::move(sizes_beyond(l.variables), std::back_inserter(unseen));
   std::ranges::move(sizes_of_any_step(l.variables), std::back_inserter(unseen));
   l.solver->draw(std::move(unseen));
-  l.solver->know_cuts(l.cuts);
+  l.solver->know_cuts(l.found.cuts);
   l.context.emplace(TableContext{l.variables, *l.solver});
+  l.context->not_resized = &l.found.not_resized;
   l.context->antialias = has_antialiasing(l.model());
-  l.holdout.emplace(l.traces, l.variables, l.tensor_sizes);
+  if (!l.is_trial) l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.found.not_resized);
   for (const Variable& v : l.variables) l.report.symbols.push_back(note_of_size(v));
   for (const std::string& input : values_passed_over(l.traces, l.variables))
     l.report.skipped_inputs.push_back({input, "its values are data, of which no size is read", {}});
@@ -375,7 +376,7 @@ void find_sizes(Lifting& l) {
 
 void align_traces(Lifting& l) {
   for (Trace& trace : l.traces) rewrite::remove_unused(*trace.model);
-  l.alignment = align(l.traces, l.plain_loops);
+  l.alignment = align(l.traces, l.found.plain_loops);
   note_steady_pads(l.alignment);
   note_taken(l.alignment, l.choices.by_place, l.scope);
   for (const std::string& clause : l.alignment.unaligned)
@@ -396,7 +397,7 @@ void fit_tables(Lifting& l) {
   }
   solve_sizes_in_order(l, sizes);
   l.context->joined = sizes.joined_sizes();
-  l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.context->joined);
+  if (!l.is_trial) l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.found.not_resized, l.context->joined);
   l.solver->forget_guesses();
   fit_each(l, sizes);
   // What is written down of facts that were not known in time says nothing.
@@ -419,6 +420,7 @@ void batch_windows(Lifting& l) {
 }
 
 void compare_holdout(Lifting& l) {
+  if (!l.holdout) return;
   for (auto& [where, message] : l.holdout->notes()) l.report.holdout.push_back({where, message});
 }
 

@@ -16,7 +16,7 @@ namespace thaw::lifting {
 class Holdout {
  public:
   Holdout(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors,
-          const JoinedSizes& joined = {});
+          NotResized& not_resized, const JoinedSizes& joined = {});
   Holdout(const Holdout&) = delete;
   Holdout& operator=(const Holdout&) = delete;
 
@@ -32,7 +32,8 @@ class Holdout {
   std::optional<Note> nothing_confirmed() const;
 
  private:
-  void hold_out(size_t index, const std::vector<Trace>& traces, const TensorSizes& tensors, const JoinedSizes& joined);
+  void hold_out(size_t index, const std::vector<Trace>& traces, const TensorSizes& tensors, NotResized& not_resized,
+                const JoinedSizes& joined);
   Holdout() = default;
   // What the others say.
   std::optional<TableFit> fit_without(std::span<const ir::Tensor* const> tensors, const Around& around, bool pads,

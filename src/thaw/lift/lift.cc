@@ -230,11 +230,11 @@ std::vector<std::string> texts_of_sizes(std::span<const dim::Dim> emitted) {
   return texts;
 }
 
-// plain: grows by loops that turn out to be none. is_trial: only what the nodes say of it is asked, as for whoever compares.
+// found: grows. is_trial: only what the nodes say of it is asked, as for whoever compares.
 Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choices choices,
-                  const std::set<int64_t>& cuts, std::set<std::string>& plain, bool is_trial) {
+                  Found& found, bool is_trial) {
   Attempt made{.choices = std::move(choices)};
-  Lifting lifting(traces, options, made.choices, cuts, plain);
+  Lifting lifting(traces, options, made.choices, found, is_trial);
   try {
     for (const Step step : kExplain) {
       step(lifting);
@@ -245,15 +245,15 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     throw;
   }
   if (!lifting.steady_loops.empty()) {
-    plain.merge(lifting.steady_loops);
-    return lift_with(traces, options, std::move(made.choices), cuts, plain, is_trial);
+    found.plain_loops.merge(lifting.steady_loops);
+    return lift_with(traces, options, std::move(made.choices), found, is_trial);
   }
   if (lifting.report.unexplained.empty() && cut_other_axes(lifting))
-    return lift_with(traces, options, std::move(made.choices), cuts, plain, is_trial);
+    return lift_with(traces, options, std::move(made.choices), found, is_trial);
   made.report = std::move(lifting.report);
   made.report.departs = std::ranges::any_of(lifting.tables, [](const FittedTable& table) { return table.fit.departs; });
   made.cuts = lifting.solver->told_cuts();
-  made.unconfirmed = lifting.holdout->nothing_confirmed();
+  if (lifting.holdout) made.unconfirmed = lifting.holdout->nothing_confirmed();
   if (!made.is_whole()) return made;
   ir::Model& model = lifting.model();
   std::unordered_set<const ir::Node*> traced;
@@ -352,19 +352,18 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     read_constant_outputs(traces);  // those that were folded to have the same nodes
     require_alignment(rolled, traces);
     // The steps above, with the next solutions where the simplest contradict each other.
-    std::set<std::string> plain;
-    std::set<int64_t> cuts;
+    Found found;
     const auto attempt_with = [&](Choices choices) {
-      return lift_with(traces, options, std::move(choices), cuts, plain, false);
+      return lift_with(traces, options, std::move(choices), found, false);
     };
     const auto try_with = [&](Choices choices) {
-      return lift_with(traces, options, std::move(choices), cuts, plain, true);
+      return lift_with(traces, options, std::move(choices), found, true);
     };
     Attempt best = backtrack(attempt_with);
     // What is left open may be told by how other sides are cut.
     const bool is_close = std::ranges::any_of(best.open, &OpenChoice::is_close);
     if (traces.size() > 2 && is_close && !best.cuts.empty()) {
-      cuts = std::move(best.cuts);
+      found.cuts = std::move(best.cuts);
       best.edit.reset();
       best = backtrack(attempt_with);
     }

@@ -39,18 +39,24 @@ struct WindowLoops {
   std::optional<TableFit> fit = {};  // of the lengths, where they are not all equal
 };
 
+// What attempts before this one found of the traces.
+struct Found {
+  std::set<int64_t> cuts = {};              // by which numbers sizes are cut
+  std::set<std::string> plain_loops = {};   // aligned branch by branch (align.h)
+  NotResized not_resized = {};
+};
+
 struct Lifting {
-  Lifting(std::vector<Trace>& all, const LiftOptions& how, const Choices& chosen, const std::set<int64_t>& known_cuts,
-          const std::set<std::string>& plain)
-      : traces(all), options(how), choices(chosen), cuts(known_cuts), plain_loops(plain) {}
+  Lifting(std::vector<Trace>& all, const LiftOptions& how, const Choices& chosen, Found& known, bool trial)
+      : traces(all), options(how), choices(chosen), found(known), is_trial(trial) {}
   Lifting(const Lifting&) = delete;
   Lifting& operator=(const Lifting&) = delete;
 
   std::vector<Trace>& traces;
   const LiftOptions& options;
   const Choices& choices;
-  std::set<int64_t> cuts;                    // by which numbers sizes are cut, as was found before
-  const std::set<std::string>& plain_loops;  // aligned branch by branch (align.h)
+  Found& found;
+  bool is_trial;  // only compared with another attempt: nothing is held out
   ir::Model& model() { return *traces.front().model; }
   LiftReport report;
 
@@ -63,7 +69,7 @@ struct Lifting {
   ToldRoundings told;
   std::optional<Solver> solver;
   std::optional<TableContext> context;
-  std::optional<Holdout> holdout;
+  std::optional<Holdout> holdout;  // none of a trial
   Alignment alignment;
   // Constants that are the same in every trace, and sizes all the same.
   std::vector<std::unique_ptr<Difference>> steady_constants;

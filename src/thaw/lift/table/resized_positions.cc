@@ -3,8 +3,10 @@
 // them together (joint_grid.h).
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -138,17 +140,12 @@ Generated resized(const View& view, const CellGrid& grid, const Resizing& method
   return out;
 }
 
-}  // namespace
-
-std::optional<Generated> fit_resized(const Given& table) {
-  const View& view = table.view;
-  TableContext& context = table.context;
+std::optional<Generated> fit_any_grid(const View& view, const std::vector<CellGrid>& grids, TableContext& context) {
   constexpr int64_t kMostWork = int64_t{1} << 30;
   const auto largest = scale_of(view);
   if (!largest) return std::nullopt;
   const double scale = *largest;
   const std::vector<Resizing> methods = possible_resizings(context.antialias);
-  const std::vector<CellGrid> grids = possible_cell_grids(view, context);
   for (const CellGrid& grid : grids) {
     const ResizedFit fit(view, grid);
     for (size_t native = 0; native < view.traces(); ++native)
@@ -186,6 +183,46 @@ std::optional<Generated> fit_resized(const Given& table) {
     }
   }
   return std::nullopt;
+}
+
+// Of all that decides whether a table is one of these grids, resized.
+size_t hash_of(const View& view, const std::vector<CellGrid>& grids, bool antialias) {
+  size_t hash = antialias ? 1 : 0;
+  const auto add = [&](auto value) {
+    hash ^= std::hash<decltype(value)>()(value) + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
+  };
+  add(view.width);
+  add(view.tolerance);
+  for (const std::vector<double>& entries : view.entries)
+    for (const double entry : entries) add(entry);
+  for (const CellGrid& grid : grids) {
+    add(grid.first);
+    add(grid.last);
+    add(grid.is_list());
+    for (const Size* side : {&grid.height, &grid.width})
+      for (const int64_t at : side->at) add(at);
+    for (size_t k = 0; grid.layout && k < view.traces(); ++k)
+      for (const int64_t row : grid.rows(k)) add(row);
+  }
+  return hash;
+}
+
+}  // namespace
+
+std::optional<Generated> fit_resized(const Given& table) {
+  TableContext& context = table.context;
+  const std::vector<CellGrid> grids = possible_cell_grids(table.view, context);
+  if (!context.not_resized) return fit_any_grid(table.view, grids, context);
+  const size_t hash = hash_of(table.view, grids, context.antialias);
+  if (const auto known = context.not_resized->find(hash); known != context.not_resized->end()) {
+    if (context.untold.empty()) context.untold = known->second;
+    return std::nullopt;
+  }
+  const std::string before = std::exchange(context.untold, {});
+  auto fit = fit_any_grid(table.view, grids, context);
+  if (!fit) context.not_resized->emplace(hash, context.untold);
+  if (!before.empty()) context.untold = before;
+  return fit;
 }
 
 }  // namespace thaw::lifting

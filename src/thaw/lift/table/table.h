@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "thaw/lift/table/frequencies.h"
@@ -28,6 +29,9 @@ struct TableFit {
   ops::Shape growing = {};  // of a table: the sizes of its axes that grow, where it was fitted along them
 };
 
+// Tables that are no learned grid resized, by what they hold and the grids that they may be; with what the traces leave open of them.
+using NotResized = std::unordered_map<size_t, std::string>;
+
 // What fitting one table may use of others: sides of grids of positions that were read, pieces that are joined somewhere,
 // and how rows are counted.
 struct TableContext {
@@ -43,8 +47,9 @@ struct TableContext {
   std::map<std::vector<int64_t>, std::shared_ptr<Layouts>> layouts = {};  // by the lengths in the traces
   KnownFrequencies frequencies = {};
   JoinedSizes joined = {};
-  bool antialias = false;   // whether the model's opset has anti-aliasing, so that what was folded may have had it
-  std::string untold = {};  // what the traces leave open of what a table was interpolated from, where that is known
+  bool antialias = false;             // whether the model's opset has anti-aliasing, so that what was folded may have had it
+  NotResized* not_resized = nullptr;  // grows; none where nothing is kept
+  std::string untold = {};            // what the traces leave open of what a table was interpolated from, where that is known
 };
 
 // A list of sizes, of the type and shape of a tensor.
