@@ -106,6 +106,12 @@ Attempt backtrack(const std::function<Attempt(Choices)>& attempt) {
     if (!better) break;
     best = std::move(*better);
   }
+  if (best.broken_at) {
+    best.edit.reset();
+    Choices choices = best.choices;
+    choices.holds_needs = true;
+    if (Attempt held = attempt(std::move(choices)); held.is_whole() && !is_contradicted(held)) best = std::move(held);
+  }
   if (best.holds_steady && !best.edit && !is_contradicted(best)) best.edit = attempt(best.choices).edit;
   note_choices(best);
   return best;

@@ -396,12 +396,16 @@ std::vector<Note> Domain::notes() const {
     notes.push_back({dim::to_string(v->symbol),
                      fmt::format("valid for {}; a trace at another value extends this", v->at.front()),
                      {}});
-  for (const Undecided& u : undecided)
+  for (const Undecided& u : undecided) {
+    const std::string other = dim::to_string(u.other);
+    const std::string telling = u.telling.empty() ? "where it is not" : fmt::format("at {}", u.telling);
     notes.push_back(
         {dim::to_string(u.chosen),
-         fmt::format("valid where it is {}, which explains the traces as well; a trace {} tells",
-                     dim::to_string(u.other), u.telling.empty() ? "where it is not" : fmt::format("at {}", u.telling)),
+         u.needed_by.empty()
+             ? fmt::format("valid where it is {}, which explains the traces as well; a trace {} tells", other, telling)
+             : fmt::format("valid where it is {}, as elsewhere {} does not run", other, u.needed_by),
          {}});
+  }
   return notes;
 }
 

@@ -44,7 +44,8 @@ struct EqualSides {
 // Two sizes of which the traces do not tell which is right.
 struct Undecided {
   dim::Dim chosen, other;
-  std::string telling;  // sizes at which they differ; may be empty
+  std::string telling;         // sizes at which they differ; may be empty
+  std::string needed_by = {};  // a node that runs only where they are the same, whichever is right
 };
 
 struct Domain {

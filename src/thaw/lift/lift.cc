@@ -23,6 +23,7 @@
 #include "thaw/lift/backtrack.h"
 #include "thaw/lift/index_limits.h"
 #include "thaw/lift/no_ops.h"
+#include "thaw/lift/obligations.h"
 #include "thaw/lift/other_cuts.h"
 #include "thaw/lift/proof.h"
 #include "thaw/lift/recurrence/roll.h"
@@ -190,6 +191,18 @@ std::optional<std::vector<int64_t>> prove(Lifting& l, Domain& domain,
     if (is_new && broken_at.size() < kMostRounds) {
       add_contradicted(domain, l.model(), l.variables, broken_at);
       continue;
+    }
+    if (l.choices.holds_needs && !l.is_trial && broken_at.size() < kMostRounds) {
+      std::vector<std::vector<int64_t>> others = unseen_sizes(l.variables);
+      std::erase_if(others, [&](const std::vector<int64_t>& each) {
+        return !domain.has(assignment_of(l.variables, [&](size_t i) { return each[i]; }));
+      });
+      auto need = others.empty() ? std::nullopt
+                                 : need_at(l.model(), input_shapes(l), l.variables, l.scope, traced, proof.broken_at, others);
+      if (need) {
+        add_undecided(domain, std::move(*need));
+        continue;
+      }
     }
     l.report.unexplained.push_back(
         {proof.broken,
