@@ -31,6 +31,7 @@
 #include "thaw/lift/steps.h"
 #include "thaw/lift/undecided.h"
 #include "thaw/lift/unseen_sizes.h"
+#include "thaw/lift/whole_fills.h"
 #include "thaw/lift/written_out.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/rewrite/remove_unused.h"
@@ -299,6 +300,8 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   if (made.contradictions.broken == 0) {
     Domain domain = domain_of(lifting, equal);
     add_contradicted(domain, model, lifting.variables, {});
+    for (Undecided& fill : whole_fills(model, input_shapes(lifting), lifting.variables, lifting.scope, lifting.solver->unseen()))
+      add_undecided(domain, std::move(fill));
     if (options.keep_static.empty()) {
       made.broken_at = prove(lifting, domain, traced);
       const auto held = hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);

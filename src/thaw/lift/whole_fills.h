@@ -1,0 +1,23 @@
+// Pads that add a whole window at sizes that no trace has. Internal to lift/.
+//
+// What fills an axis up to whole windows adds less than one. Where it adds one, as n - n % k of them would, there was mostly a branch for
+// the remainder, of which an exporter left the one that the traces took.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "thaw/lift/domain.h"
+#include "thaw/ops/rule/fact.h"
+
+namespace thaw::lifting {
+
+// That the axes of such Pads are no longer than whole windows make them. shapes: of the model's inputs, in the variables; unseen: sizes
+// that no trace has.
+std::vector<Undecided> whole_fills(const ir::Model& lifted,
+                                   const std::unordered_map<const ir::Value*, ops::Shape>& shapes,
+                                   std::span<const Variable> variables, dim::Scope& scope,
+                                   const std::vector<std::vector<int64_t>>& unseen);
+
+}  // namespace thaw::lifting

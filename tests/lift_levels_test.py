@@ -1,0 +1,102 @@
+"""Levels that are halved and doubled again, where what the one lacks is the same in every trace, and what another one lacks is not."""
+import numpy as np
+import pytest
+
+from conftest import session
+from lift_net import Net, seen_of, up
+
+CHANNELS = 2
+WIDTHS = {27: 25, 40: 32, 62: 41}  # by height: two levels of these lack nothing in any trace
+UNSEEN = {33: 37, 38: 43, 29: 46, 51: 28, 64: 55, 36: 30}
+
+
+def image(net, h, w, result):
+    return net.model([1, CHANNELS, h, w], result)
+
+
+def hourglass(h, w, depth=3, before=False):
+    """Halved, doubled, and the lost row or column repeated: behind the last one, or before the first. What a level has is added to it."""
+    net = Net()
+
+    def level(x, h, w, depth):
+        if depth == 0:
+            return x
+        y = level(net.add("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2]), h // 2, w // 2, depth - 1)
+        y = net.add("Resize", y, "", net.constant(np.array([1, 1, 2, 2], np.float32)), mode="nearest",
+                    coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+        lost = [0, 0, h % 2, w % 2]
+        pads = [*lost, 0, 0, 0, 0] if before else [0, 0, 0, 0, *lost]
+        return net.add("Add", x, net.add("Pad", y, net.ints(*pads), mode="edge"))
+
+    return image(net, h, w, level("x", h, w, depth))
+
+
+@pytest.mark.parametrize("before", (False, True))
+def test_levels_that_lack_nothing_in_any_trace(thaw, save, tmp_path, before):
+    widths = WIDTHS | UNSEEN
+    seen = seen_of(thaw, save, tmp_path, lambda h: hourglass(h, widths[h], before=before), list(WIDTHS), list(UNSEEN))
+    assert set(seen.values()) == {"right"}, seen
+
+
+def same(rows, columns, levels=5):
+    """Convolutions that are padded as TensorFlow's "same" is: those of one entry and one step by nothing."""
+    net, x, h, w = Net(), "x", rows, columns
+    narrow, wide = (net.constant(np.full((CHANNELS, 1, k, k), 0.3, np.float32)) for k in (1, 3))
+    for _ in range(levels):
+        x = net.add("Conv", net.add("Pad", x, net.ints(*[0] * 8)), narrow, group=CHANNELS)
+        lacks = [1 + side % 2 for side in (h, w)]  # of three entries and a step of two
+        x = net.add("Pad", x, net.ints(0, 0, *[n // 2 for n in lacks], 0, 0, *[n - n // 2 for n in lacks]))
+        x = net.add("Relu", net.add("Conv", x, wide, strides=[2, 2], group=CHANNELS))
+        h, w = up(h, 2), up(w, 2)
+    return image(net, rows, columns, x)
+
+
+SAME = {64: 96, 77: 59, 90: 131}  # the second level's columns are all multiples of 6, the fourth's rows of 2
+
+
+def test_pads_of_one_kind_that_add_nothing(thaw, save, tmp_path):
+    widths = SAME | UNSEEN
+    seen = seen_of(thaw, save, tmp_path, lambda h: same(h, widths[h]), list(SAME), list(UNSEEN))
+    assert set(seen.values()) == {"right"}, seen
+
+
+def remainder(n, width=3):
+    """Blocks of 5 twice: filled up by an amount that was written down, and by what the graph computes, as it is exported where the last
+    block is shorter. Where none is, the graph adds 5 all the same, and there is no such model."""
+    net, many = Net(), up(n, 5)
+    x = net.add("Reshape", net.add("Pad", "x", net.ints(0, 0, 0, 0, -n % 5, 0)), net.ints(1, many, 5, width))
+    x = net.add("Sub", x, net.add("ReduceMax", x, net.ints(2), keepdims=1))
+    x = net.add("Slice", net.add("Reshape", x, net.ints(1, many * 5, width)), net.ints(0), net.ints(n), net.ints(1))
+    length = net.add("Gather", net.add("Shape", x), net.ints(1), axis=0)
+    lacks = net.add("Sub", net.ints(5), net.add("Mod", length, net.ints(5)))
+    x = net.add("Pad", x, net.add("Concat", net.ints(0, 0, 0, 0), lacks, net.ints(0), axis=0))
+    blocks = net.add("Mul", net.add("Gather", net.add("Shape", x), net.ints(0), axis=0), net.ints(many))
+    x = net.add("Reshape", x, net.add("Concat", net.ints(1), blocks, net.ints(5, -1), axis=0))
+    x = net.add("MatMul", x, net.constant(np.eye(width, dtype=np.float32) * 0.5))
+    return net.model([1, n, width], net.add("ReduceMax", x, net.ints(2), keepdims=0))
+
+
+def test_a_branch_for_a_remainder(thaw, save, tmp_path):
+    seen = seen_of(thaw, save, tmp_path, remainder, (26, 52, 43), (27, 31, 58, 64, 89, 122))
+    assert set(seen.values()) == {"right"}, seen
+    for n in (30, 45, 60, 85):
+        with pytest.raises(Exception, match="guard_Reshape"):
+            session(tmp_path / "lifted.onnx").run(None, {"x": np.zeros((1, n, 3), np.float32)})
+
+
+def rarely_apart(n, width=40):
+    """Two pools of one window, of which one looks at a position more: at one size of 40 it gives one more than the other."""
+    net = Net()
+    x = net.add("Transpose", net.add("Reshape", "x", net.ints(n, 3)), perm=[1, 0])
+    x = net.add("Reshape", x, net.ints(1, 3, n))
+    pool = dict(kernel_shape=[width], strides=[width])
+    more = net.add("MaxPool", net.add("Pad", x, net.ints(0, 0, 0, 0, 0, 1)), **pool)
+    return net.model([1, n, 3], net.add("Add", net.add("AveragePool", x, **pool), more))
+
+
+def test_sizes_that_only_a_proof_finds(thaw, save, tmp_path):
+    seen = seen_of(thaw, save, tmp_path, rarely_apart, (85, 131, 172), (96, 118, 120, 141, 158))
+    assert set(seen.values()) == {"right"}, seen
+    for n in (119, 159):
+        with pytest.raises(Exception, match="guard_Reshape"):
+            session(tmp_path / "lifted.onnx").run(None, {"x": np.zeros((1, n, 3), np.float32)})
