@@ -137,10 +137,15 @@ def test_angles_that_hardly_turn_along_a_side_are_not_guessed(thaw, save, tmp_pa
     assert "nothing was written" in said
 
 
-def test_angles_that_begin_elsewhere_are_others(thaw, save, tmp_path):
+def test_angles_that_begin_elsewhere_are_kept(thaw, save, tmp_path):
+    """As far as the traces go, of which none is the largest along both sides."""
     table = lambda h, w: angles(h, w, np.array([0.9, 0.3]), np.array([0.2, 0.7]), np.array([0.0, 0.4]))
-    said = refused(thaw, save, tmp_path, {f"{h}x{w}": patches(h, w, table(h, w)) for h, w in [(4, 6), (10, 5), (7, 12)]})
-    assert "nothing was written" in said
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": patches(h, w, table(h, w)) for h, w in [(4, 6), (10, 5), (7, 12)]})
+    for h, w in [(10, 5), (7, 12), (9, 4), (7, 11), (1, 1)]:
+        assert is_right(run, h, w, table(h, w), 1e-6), (h, w)
+    for h, w in [(8, 6), (10, 12), (11, 5), (7, 13)]:
+        with pytest.raises(Exception, match="guard_Reshape"):
+            is_right(run, h, w, table(h, w), 1e-6)
 
 
 def test_places_that_are_told_in_cells_of_a_larger_grid(thaw, save, tmp_path):

@@ -1,4 +1,4 @@
-"""Tables along two axes that no formula gives: the corner of one larger table, also before positions that stay."""
+"""Tables along two axes that no formula gives: a part of one larger table, as its corner, also before positions that stay, or its middle."""
 import numpy as np
 import pytest
 
@@ -51,3 +51,62 @@ def test_a_table_that_changes_with_its_size_is_no_corner(thaw, save, tmp_path):
     paths = [save(biased(n, corner(n) + np.float32(n % 3 == 1) * np.float32(1e-3)), f"trace_{n}") for n in (8, 20, 13)]
     said = thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", code=1)
     assert "nothing was written" in said.stdout + said.stderr
+
+
+POSITIONS = np.random.default_rng(6).standard_normal((41, 44, 3)).astype(np.float32)
+
+
+def image(h, w, table):
+    """Channels [1, h, w, 3] and the table."""
+    net = Net()
+    return net.model([1, h, w, 3], net.add("Add", "x", net.constant(table)))
+
+
+def middle(h, w, sides=(41, 44)):
+    """Positions cut from the middle of more (PatchEmbed of Stable Diffusion 3)."""
+    top, left = ((side - n) // 2 for side, n in zip(sides, (h, w), strict=True))
+    return POSITIONS[top:top + h, left:left + w]
+
+
+def last(h, w):
+    return POSITIONS[41 - h:, 44 - w:]
+
+
+def corner_of(h, w):
+    return POSITIONS[:h, :w]
+
+
+@pytest.mark.parametrize("part", [middle, last, corner_of])
+@pytest.mark.parametrize("sizes", [[(9, 14), (14, 7), (20, 11)], [(9, 14), (14, 17), (12, 10)]], ids=["none_is_largest", "one_is_largest"])
+def test_a_part_of_a_kept_table(thaw, save, tmp_path, part, sizes):
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": image(h, w, part(h, w)) for h, w in sizes})
+    for h in range(5, 23):
+        for w in range(6, 19):
+            x = np.random.default_rng(h).standard_normal((1, h, w, 3), dtype=np.float32)
+            if any(h <= rows and w <= columns for rows, columns in sizes):
+                assert np.abs(run.run(None, {"x": x})[0] - x - part(h, w)).max() < 1e-6, (h, w)
+            else:
+                with pytest.raises(Exception, match="guard_Reshape"):
+                    run.run(None, {"x": x})
+
+
+@pytest.mark.parametrize("sides", [(40, 44), (41, 43)])
+def test_sides_that_are_all_even_leave_open_where_the_middle_is(thaw, save, tmp_path, sides):
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": image(h, w, middle(h, w, sides)) for h, w in [(8, 14), (14, 6), (20, 10)]})
+    for h, w in [(6, 6), (12, 10), (20, 8), (14, 4)]:
+        x = np.random.default_rng(h).standard_normal((1, h, w, 3), dtype=np.float32)
+        assert np.abs(run.run(None, {"x": x})[0] - x - middle(h, w, sides)).max() < 1e-6, (h, w)
+    for h, w in [(7, 6), (12, 9), (13, 5)]:
+        with pytest.raises(Exception, match="guard_Reshape"):
+            run.run(None, {"x": np.ones((1, h, w, 3), np.float32)})
+
+
+def test_parts_that_differ_are_none(thaw, save, tmp_path):
+    """Each is as the largest is, and two of them are not as each other."""
+    def table(h, w):
+        out = np.array(corner_of(h, w))
+        if h == 14:
+            out[12:, :6] += np.float32(0.5)  # that the widest one has no rows for
+        return out
+    paths = [save(image(h, w, table(h, w)), f"trace_{h}x{w}") for h, w in [(11, 40), (14, 7), (20, 8)]]
+    assert "nothing was written" in thaw("lift", *paths, "-o", tmp_path / "lifted.onnx", code=1).stdout

@@ -27,10 +27,10 @@ def test_the_first_rows_of_a_larger_table(lift):
 
 def test_the_last_and_the_middle_rows_of_a_larger_table(lift):
     printed = fails_beyond(lift, lambda h, w, t: dict(last=LEARNED[1000 - h:1000]), PRIMES, [(13, 3), (28, 2), (1, 5)], [(30, 3), (31, 2)])
-    assert "the last rows of a kept table, known up to 29" in printed
+    assert "the last entries of a kept table, known up to 29" in printed
     def middle(h, w, t):
         return dict(middle=LEARNED[500 - h // 2:500 - h // 2 + h])
-    assert "middle rows" in fails_beyond(lift, middle, PRIMES, [(13, 3), (27, 2)], [(31, 3)])
+    assert "the middle entries" in fails_beyond(lift, middle, PRIMES, [(13, 3), (27, 2)], [(31, 3)])
 
 
 def test_cells_of_a_larger_grid(lift):

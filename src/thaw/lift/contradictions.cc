@@ -87,9 +87,8 @@ Contradictions find_contradictions(const ir::Model& lifted, std::span<const Vari
 
 bool runs_at(const ir::Model& lifted, std::span<const Variable> variables,
              const std::vector<std::vector<int64_t>>& sizes) {
-  return std::ranges::all_of(sizes, [&](const std::vector<int64_t>& each) {
-    return inferred_at(lifted, variables, each).problems().empty();
-  });
+  return std::ranges::all_of(
+      sizes, [&](const std::vector<int64_t>& each) { return inferred_at(lifted, variables, each).problems().empty(); });
 }
 
 }  // namespace thaw::lifting

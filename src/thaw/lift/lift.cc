@@ -198,8 +198,9 @@ std::optional<std::vector<int64_t>> prove(Lifting& l, Domain& domain,
       std::erase_if(others, [&](const std::vector<int64_t>& each) {
         return !domain.has(assignment_of(l.variables, [&](size_t i) { return each[i]; }));
       });
-      auto need = others.empty() ? std::nullopt
-                                 : need_at(l.model(), input_shapes(l), l.variables, l.scope, traced, proof.broken_at, others);
+      auto need = others.empty()
+                      ? std::nullopt
+                      : need_at(l.model(), input_shapes(l), l.variables, l.scope, traced, proof.broken_at, others);
       if (need) {
         add_undecided(domain, std::move(*need));
         continue;
@@ -245,8 +246,8 @@ std::vector<std::string> texts_of_sizes(std::span<const dim::Dim> emitted) {
 }
 
 // found: grows. is_trial: only what the nodes say of it is asked, as for whoever compares.
-Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choices choices,
-                  Found& found, bool is_trial) {
+Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choices choices, Found& found,
+                  bool is_trial) {
   Attempt made{.choices = std::move(choices)};
   Lifting lifting(traces, options, made.choices, found, is_trial);
   try {
@@ -300,7 +301,8 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   if (made.contradictions.broken == 0) {
     Domain domain = domain_of(lifting, equal);
     add_contradicted(domain, model, lifting.variables, {});
-    for (Undecided& fill : whole_fills(model, input_shapes(lifting), lifting.variables, lifting.scope, lifting.solver->unseen()))
+    for (Undecided& fill :
+         whole_fills(model, input_shapes(lifting), lifting.variables, lifting.scope, lifting.solver->unseen()))
       add_undecided(domain, std::move(fill));
     if (options.keep_static.empty()) {
       made.broken_at = prove(lifting, domain, traced);
@@ -372,9 +374,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     const auto attempt_with = [&](Choices choices) {
       return lift_with(traces, options, std::move(choices), found, false);
     };
-    const auto try_with = [&](Choices choices) {
-      return lift_with(traces, options, std::move(choices), found, true);
-    };
+    const auto try_with = [&](Choices choices) { return lift_with(traces, options, std::move(choices), found, true); };
     Attempt best = backtrack(attempt_with);
     // What is left open may be told by how other sides are cut.
     const bool is_close = std::ranges::any_of(best.open, &OpenChoice::is_close);

@@ -159,7 +159,7 @@ class NoOps {
 
   const Lifting& lifting_;
   std::unordered_map<const ir::Node*, const ops::Shape*> solved_;  // amounts of Pads
-  std::map<std::pair<WindowCut, size_t>, int64_t> unfilled_;  // what divides them, by what cuts them and axis
+  std::map<std::pair<WindowCut, size_t>, int64_t> unfilled_;       // what divides them, by what cuts them and axis
   std::vector<WholeSize> sizes_;
   std::vector<Undecided> given_back_;
 };

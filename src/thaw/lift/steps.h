@@ -41,8 +41,8 @@ struct WindowLoops {
 
 // What attempts before this one found of the traces.
 struct Found {
-  std::set<int64_t> cuts = {};              // by which numbers sizes are cut
-  std::set<std::string> plain_loops = {};   // aligned branch by branch (align.h)
+  std::set<int64_t> cuts = {};             // by which numbers sizes are cut
+  std::set<std::string> plain_loops = {};  // aligned branch by branch (align.h)
   NotResized not_resized = {};
 };
 

@@ -36,8 +36,9 @@ std::optional<int64_t> window_added(Dim size, Dim made, const std::vector<dim::A
   const auto adds_less = [&](const auto& lengths) {
     return lengths.second > lengths.first && lengths.second - lengths.first < window;
   };
-  const bool is_it = window > 1 && std::ranges::all_of(*here, adds_less) && std::ranges::any_of(*elsewhere, adds_one) &&
-                     std::ranges::all_of(*elsewhere, [&](const auto& each) { return adds_less(each) || adds_one(each); });
+  const bool is_it =
+      window > 1 && std::ranges::all_of(*here, adds_less) && std::ranges::any_of(*elsewhere, adds_one) &&
+      std::ranges::all_of(*elsewhere, [&](const auto& each) { return adds_less(each) || adds_one(each); });
   return is_it ? std::optional(window) : std::nullopt;
 }
 

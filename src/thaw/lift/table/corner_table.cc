@@ -91,13 +91,7 @@ std::optional<Generated> fit_corner(const Given& table) {
   dims.push_back(view.width);
   const auto emit = [form = view.without_entries(), dims, behind = *behind,
                      kept = kept_table(view, *largest, *behind)](TableEmitter& e) {
-    ir::Value* rows = nullptr;
-    if (form.kind == Kind::kReal) {
-      rows = e.floats(dims, std::vector<float>(kept.begin(), kept.end()));
-    } else {
-      rows = e.emit("Reshape", {e.list(std::vector<int64_t>(kept.begin(), kept.end())), e.list(dims)});
-      if (form.kind == Kind::kTruth) rows = e.cast(rows, ir::DataType::kBool);
-    }
+    ir::Value* rows = emit_kept(kept, dims, form.kind, e);
     for (size_t axis = 0; axis < form.growing.size(); ++axis) {
       const Size& n = form.growing[axis];
       e.note({n.dim, dims[axis]});

@@ -102,7 +102,7 @@ const Generator kGenerators[] = {
     {Of::kList, "kept rows between padding", kAny.from_traces(2), fit_padded_on_both_sides},
     {Of::kList, "kept rows by edges of a grid", kAny.from_traces(2), fit_lookup_by_edge},
     {Of::kList, "kept rows by a counter", kAny.from_traces(2), fit_lookup_by_counter},
-    {Of::kList, "the last or middle rows of a kept table", kAny.from_traces(2), fit_lookup_slice},
+    {Of::kList, "the last or middle rows of a kept table", kAny.from_traces(3), fit_kept_part},
     {Of::kList, "kept rows by row and column", kAny.from_traces(2), fit_lookup_by_cell},
 
     {Of::kRows, "averages of cells", kReals, fit_averages},
@@ -150,6 +150,8 @@ const Generator kGenerators[] = {
 
     {Of::kLearned, "tiles", kReals.from_traces(2), fit_tiled},
     {Of::kLearned, "the corner of a kept table", kAny.from_axes(2).from_traces(2), fit_corner},
+    {Of::kLearned, "the first, last or middle entries of a kept table", kAny.from_axes(2).from_traces(3),
+     fit_kept_part},
     {Of::kLearned, "resized", kReals.from_columns(2).from_traces(2), fit_resized},
     {Of::kLearned, "rows and columns, resized and added", kReals.from_columns(2).from_traces(2), fit_factorized},
 };

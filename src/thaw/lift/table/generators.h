@@ -73,7 +73,7 @@ Fit fit_averages, fit_columns, fit_few_positions, fit_lines, fit_reordering, fit
     fit_sequences, fit_mixed_angles;
 Fit fit_step_in_last_columns, fit_after_first, fit_ends, fit_one_position, fit_rows_of_cells;
 Fit fit_padded_behind, fit_padded_in_front, fit_padded_on_both_sides, fit_lookup_by_edge, fit_lookup_by_counter,
-    fit_lookup_slice, fit_lookup_by_cell;
+    fit_lookup_by_cell;
 // Of a single column.
 Fit fit_whole_numbers, fit_sinusoid, fit_logit, fit_log_distance, fit_sinusoid_of_place, fit_positions, fit_weights,
     fit_single_places, fit_raised_sinusoid_of_place, fit_same, fit_multiple;
@@ -82,7 +82,10 @@ Fit fit_combinations_of_axes, fit_columns_of_axes;
 Fit fit_sum, fit_product, fit_sum_through_middle, fit_outside, fit_mask_after_first, fit_diagonals_behind_first,
     fit_side_by_side;
 // Of any.
-Fit fit_tiled, fit_corner, fit_resized, fit_factorized, fit_by_keys_behind_first;
+Fit fit_tiled, fit_corner, fit_kept_part, fit_resized, fit_factorized, fit_by_keys_behind_first;
+
+// A table of entries that are kept, as its nodes hold it.
+ir::Value* emit_kept(const std::vector<double>& entries, const std::vector<int64_t>& dims, Kind kind, TableEmitter& e);
 
 // What generators are made of that are for parts of a table.
 Fit fit_linspace;    // (index + shift) * span / length + start: one line a trace

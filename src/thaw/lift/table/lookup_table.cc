@@ -162,34 +162,6 @@ std::optional<Generated> fit_lookup_by_edge(const Given& table) {
   return std::nullopt;
 }
 
-// The last rows, or those in the middle, of the largest. What two traces show of it is a coincidence as well as a rule: a third
-// length has to agree.
-std::optional<Generated> fit_lookup_slice(const Given& table) {
-  const View& view = table.view;
-  const std::vector<int64_t>& n = view.length().at;
-  if (std::set<int64_t>(n.begin(), n.end()).size() < 3) return std::nullopt;
-  const auto largest = static_cast<size_t>(std::max_element(n.begin(), n.end()) - n.begin());
-  if (n[largest] * view.width > kLargestLookup) return std::nullopt;
-  for (const int64_t part : {1, 2}) {
-    bool is_slice = true;
-    int64_t told = 0;
-    for (size_t k = 0; k < view.traces() && is_slice; ++k) {
-      const int64_t skipped = (n[largest] - n[k]) / part;
-      for (int64_t r = 0; r < n[k] && is_slice; ++r) is_slice = same_rows(view, k, r, largest, r + skipped);
-      if (k != largest) told += n[k];
-    }
-    if (!is_slice || told < 2) continue;
-    const Size all = constant_size(n[largest], view.traces());
-    // Counted from before the first row, an index would be read from the end.
-    const Formula skipped = (larger(all - view.length(), Formula(0))) / Formula(part);
-    const Formula index = choose(less(Formula(all), view.length()), Formula(n[largest]), position(0) + skipped);
-    return Generated{
-        fmt::format("the {} rows of a kept table, known up to {}", part == 1 ? "last" : "middle", n[largest]),
-        rows_at(view, view.entries[largest], index, {{view.length().dim, n[largest]}}), view.width};
-  }
-  return std::nullopt;
-}
-
 // Rows that stay between padding: what is learned of near distances, and nothing of far ones.
 std::optional<Generated> fit_padded_on_both_sides(const Given& table) {
   constexpr int64_t kFewest = 4;  // rows of padding, on each side of each trace

@@ -47,9 +47,9 @@ struct TableContext {
   std::map<std::vector<int64_t>, std::shared_ptr<Layouts>> layouts = {};  // by the lengths in the traces
   KnownFrequencies frequencies = {};
   JoinedSizes joined = {};
-  bool antialias = false;             // whether the model's opset has anti-aliasing, so that what was folded may have had it
+  bool antialias = false;  // whether the model's opset has anti-aliasing, so that what was folded may have had it
   NotResized* not_resized = nullptr;  // grows; none where nothing is kept
-  std::string untold = {};            // what the traces leave open of what a table was interpolated from, where that is known
+  std::string untold = {};  // what the traces leave open of what a table was interpolated from, where that is known
 };
 
 // A list of sizes, of the type and shape of a tensor.
