@@ -32,10 +32,10 @@ std::optional<WindowCut> window_cut_after(const ir::Node& pad) {
   const ir::Value* padded = pad.output(0);
   if (ops::role_of(pad, kPadAmounts) != ops::Role::kPads || padded->uses().size() != 1) return std::nullopt;
   const ir::Node& reader = *padded->uses().front().node;
-  std::vector<int64_t> kernel = ops::window_kernel(reader);
+  const std::vector<int64_t> kernel = ops::window_kernel(reader);
   if (kernel.empty()) return std::nullopt;
   const auto strides = reader.attribute_ints("strides");
-  return WindowCut{std::string(reader.op_type()), std::move(kernel), {strides.begin(), strides.end()}};
+  return WindowCut{std::string(reader.op_type()), kernel, {strides.begin(), strides.end()}};
 }
 
 DifferingEnds differing_ends(const Difference& pads) {

@@ -100,7 +100,7 @@ struct SteadyChoice {
 struct Choices {
   std::map<std::vector<int64_t>, Choice> by_values;  // in the traces
   std::map<IntegerPlace, SteadyChoice> by_place;     // of those that no trace varies
-  bool holds_needs = false;                          // whether what nodes need becomes a part of the domain (obligations.h)
+  bool holds_needs = false;  // whether what nodes need becomes a part of the domain (obligations.h)
   bool empty() const { return by_values.empty() && by_place.empty(); }
   bool operator==(const Choices&) const = default;
 };
