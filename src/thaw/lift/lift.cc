@@ -193,7 +193,7 @@ std::optional<std::vector<int64_t>> prove(Lifting& l, Domain& domain,
       add_contradicted(domain, l.model(), l.variables, broken_at);
       continue;
     }
-    if (l.choices.holds_needs && !l.is_trial && broken_at.size() < kMostRounds) {
+    if (l.choices.holds_needs && broken_at.size() < kMostRounds) {
       std::vector<std::vector<int64_t>> others = unseen_sizes(l.variables);
       std::erase_if(others, [&](const std::vector<int64_t>& each) {
         return !domain.has(assignment_of(l.variables, [&](size_t i) { return each[i]; }));
@@ -245,7 +245,7 @@ std::vector<std::string> texts_of_sizes(std::span<const dim::Dim> emitted) {
   return texts;
 }
 
-// found: grows. is_trial: only what the nodes say of it is asked, as for whoever compares.
+// found: grows. is_trial: only what the nodes say of it is asked, in the domain that it would have.
 Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choices choices, Found& found,
                   bool is_trial) {
   Attempt made{.choices = std::move(choices)};
@@ -291,19 +291,18 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
       made.beyond = find_contradictions(model, lifting.variables, traced, sizes_beyond(lifting.variables));
   }
   require_budget(traces);
-  if (is_trial && made.contradictions.broken == 0 && options.keep_static.empty()) {
-    Domain domain = domain_of(lifting, equal);
-    made.broken_at = prove(lifting, domain, traced);
-    made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
-    std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));
-    return made;
-  }
   if (made.contradictions.broken == 0) {
     Domain domain = domain_of(lifting, equal);
     add_contradicted(domain, model, lifting.variables, {});
     for (Undecided& fill :
          whole_fills(model, input_shapes(lifting), lifting.variables, lifting.scope, lifting.solver->unseen()))
       add_undecided(domain, std::move(fill));
+    if (is_trial) {
+      made.broken_at = prove(lifting, domain, traced);
+      made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
+      std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));
+      return made;
+    }
     if (options.keep_static.empty()) {
       made.broken_at = prove(lifting, domain, traced);
       const auto held = hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);

@@ -1,11 +1,12 @@
 #include "thaw/lift/no_ops.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "thaw/ir/wire/node_metadata.h"
 #include "thaw/lift/align/constant_operand.h"
@@ -20,7 +21,7 @@ constexpr int kStarts = 1, kEnds = 2, kAxes = 3, kSteps = 4;  // operands of a S
 
 class NoOps {
  public:
-  explicit NoOps(const Lifting& lifting) : lifting_(lifting) {
+  explicit NoOps(const Lifting& lifting) : lifting_(lifting), inputs_(input_shapes(lifting)) {
     for (const FittedTable& table : lifting_.tables)
       for (const Difference* reader : table.readers) {
         if (reader->input == kPadAmounts) solved_[reader->node] = &table.fit.sizes;
@@ -31,16 +32,19 @@ class NoOps {
     std::vector<size_t> pads;
     for (size_t i = 0; i < nodes.front().size(); ++i)
       if (ops::role_of(*nodes.front()[i], kPadAmounts) == ops::Role::kPads) pads.push_back(i);
-    for (const size_t i : pads) note_unfilled(i);
-    for (const size_t i : pads) look_at_pad(i);
+    const bool are_same = all_pad_as_same(pads);
+    for (const size_t i : pads)
+      if (!are_same || !has_one_step(*nodes.front()[i])) look_at_pad(i);
   }
   AtNoOps take() { return {std::move(sizes_), std::move(given_back_)}; }
 
  private:
   const ops::Shape* data_of(const ir::Node& node) const {
-    const auto known =
-        node.inputs().empty() ? lifting_.tensor_shapes.end() : lifting_.tensor_shapes.find(node.input(0));
-    return known == lifting_.tensor_shapes.end() ? nullptr : &known->second;
+    if (node.inputs().empty()) return nullptr;
+    const auto known = lifting_.tensor_shapes.find(node.input(0));
+    if (known != lifting_.tensor_shapes.end()) return &known->second;
+    const auto given = inputs_.find(node.input(0));
+    return given == inputs_.end() ? nullptr : &given->second;
   }
 
   // What a Pad adds: as it was solved, else as all traces have it. Empty where they do not.
@@ -56,21 +60,44 @@ class NoOps {
     return {all->begin(), all->end()};
   }
 
-  static bool adds_nothing(const ops::Shape& amounts) {
-    return std::ranges::all_of(amounts, [](dim::Dim amount) { return amount.is_constant(0); });
+  // Whether a Pad adds what whole windows of its reader miss, as TensorFlow's "same" does, in every trace. `differs`: set where it is not the same in all.
+  bool pads_as_same(size_t place, bool& differs) const {
+    const auto& traces = lifting_.alignment.nodes;
+    const auto cut = window_cut_after(*traces.front()[place]);
+    const ops::Shape* data = data_of(*traces.front()[place]);
+    if (!cut || !data) return false;
+    const auto& [op, kernel, strides] = *cut;
+    if (data->size() != kernel.size() + 2 || strides.size() != kernel.size()) return false;
+    std::set<std::vector<int64_t>> all;
+    for (size_t k = 0; k < traces.size(); ++k) {
+      const auto amounts = constant_integers(*traces[k][place], kPadAmounts);
+      if (!amounts || amounts->size() != 2 * data->size()) return false;
+      all.insert(*amounts);
+      for (size_t i = 0; i < kernel.size(); ++i) {
+        const std::vector<int64_t> sizes = in_traces((*data)[i + 2], lifting_.variables);
+        if (sizes.size() != traces.size() || sizes[k] <= 0 || strides[i] <= 0) return false;
+        const int64_t windows = (sizes[k] - 1) / strides[i] + 1;
+        const int64_t missing = std::max<int64_t>((windows - 1) * strides[i] + kernel[i] - sizes[k], 0);
+        const int64_t before = (*amounts)[i + 2], after = (*amounts)[i + 2 + data->size()];
+        if (before != missing / 2 || after != missing - before) return false;
+      }
+    }
+    differs = differs || all.size() > 1;
+    return true;
   }
 
-  // Sizes that a Pad before windows leaves as they are: what it would fill axes up to, all of its kind would.
-  void note_unfilled(size_t place) {
-    const ir::Node& pad = *lifting_.alignment.nodes.front()[place];
-    const ops::Shape* data = data_of(pad);
+  // Whether windows of one step read the Pad: what is missing to them is the same at any size.
+  static bool has_one_step(const ir::Node& pad) {
     const auto cut = window_cut_after(pad);
-    if (!data || !cut || !adds_nothing(amounts_of(place))) return;
-    for (size_t axis = 0; axis < data->size(); ++axis) {
-      if (!(*data)[axis].is_symbolic()) continue;
-      int64_t& divisor = unfilled_[{*cut, axis}];
-      divisor = std::gcd(divisor, divisor_of((*data)[axis]));
-    }
+    return cut && std::ranges::all_of(std::get<2>(*cut), [](int64_t stride) { return stride == 1; });
+  }
+
+  // Whether that of the model's Pads before windows is what they all do, as some show by what differs.
+  bool all_pad_as_same(const std::vector<size_t>& pads) const {
+    bool differs = false;
+    for (const size_t place : pads)
+      if (window_cut_after(*lifting_.alignment.nodes.front()[place]) && !pads_as_same(place, differs)) return false;
+    return differs;
   }
 
   // Amounts that are the same in every trace: none at all, or more behind an axis than before it, as what is missing to whole windows.
@@ -79,15 +106,13 @@ class NoOps {
     const ops::Shape* data = data_of(pad);
     const ops::Shape amounts = amounts_of(place);
     if (!data || amounts.size() != 2 * data->size()) return;
-    const bool does_nothing = adds_nothing(amounts);
-    const auto cut = window_cut_after(pad);
+    const bool does_nothing = std::ranges::all_of(amounts, [](dim::Dim amount) { return amount.is_constant(0); });
     bool fills = false;
     for (size_t axis = 0; axis < data->size(); ++axis) fills |= is_filled(amounts, axis);
     for (size_t axis = 0; axis < data->size(); ++axis) {
       const dim::Dim size = (*data)[axis], added = amounts[axis] + amounts[axis + data->size()];
       if (does_nothing) {
-        const auto known = cut ? unfilled_.find({*cut, axis}) : unfilled_.end();
-        if (size.is_symbolic()) add(size, known == unfilled_.end() ? divisor_of(size) : known->second);
+        if (size.is_symbolic()) add(size, divisor_of(size));
       } else if (fills && added.is_constant() && (added.is_constant(0) || is_filled(amounts, axis))) {
         add_filled(pad, size + added, *added.constant());
         add_given_back(size, added);
@@ -158,6 +183,7 @@ class NoOps {
   }
 
   const Lifting& lifting_;
+  std::unordered_map<const ir::Value*, ops::Shape> inputs_;
   std::unordered_map<const ir::Node*, const ops::Shape*> solved_;  // amounts of Pads
   std::map<std::pair<WindowCut, size_t>, int64_t> unfilled_;       // what divides them, by what cuts them and axis
   std::vector<WholeSize> sizes_;

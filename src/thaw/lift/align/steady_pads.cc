@@ -34,8 +34,7 @@ std::optional<WindowCut> window_cut_after(const ir::Node& pad) {
   const ir::Node& reader = *padded->uses().front().node;
   const std::vector<int64_t> kernel = ops::window_kernel(reader);
   if (kernel.empty()) return std::nullopt;
-  const auto strides = reader.attribute_ints("strides");
-  return WindowCut{std::string(reader.op_type()), kernel, {strides.begin(), strides.end()}};
+  return WindowCut{std::string(reader.op_type()), kernel, ops::numbers_or(reader, "strides", kernel.size(), 1)};
 }
 
 DifferingEnds differing_ends(const Difference& pads) {

@@ -1,7 +1,6 @@
 // What leaves room for chance, by what it takes to write it down as a term (term/enumerate.h).
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -266,15 +265,11 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
     const std::vector<int64_t>* known = values_of(size);
     return known ? std::vector(known->begin(), known->begin() + std::ssize(wanted)) : std::vector<int64_t>();
   };
-  // A Slice that ends behind its axis ends with it.
-  const auto is_its_axis = [&](const Variable& axis) { return dim::same(axis.symbol, taken.size); };
-  const bool ends_with_axis = taken.around.cuts && std::ranges::any_of(taken.around.axes, is_its_axis);
   for (const Term& term : terms) {
     const double more = term.bits - (own == terms.end() ? terms.front().bits : own->bits);
     if (more >= room + shared.bits) break;
     if (more >= room && differs_there(term)) continue;
     if (is_of_distances && std::ranges::any_of(term.at, is_even)) continue;
-    if (ends_with_axis && std::ranges::equal(term.at, *at, std::greater_equal())) continue;
     // What is about as plain as what was taken, and made of no more, is no more by chance than that; nor is anything where the integers
     // themselves are plainer.
     const bool is_alike = own != terms.end() && more < kLead &&

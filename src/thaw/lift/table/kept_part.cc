@@ -9,6 +9,7 @@
 #include <set>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -60,19 +61,20 @@ class Parts {
     const auto size_of = [](const auto& entries) { return entries.size(); };
     const auto largest =
         static_cast<size_t>(std::ranges::max_element(view_.entries, {}, size_of) - view_.entries.begin());
-    std::unordered_map<size_t, std::vector<Place>> places;
-    each_place(view_, largest, [&](const Place& at, size_t entry) {
-      places[hash_of_columns(largest, entry)].push_back(at);
-      return true;
-    });
+    if (std::ssize(view_.entries[largest]) > kLargestKept) return std::nullopt;
+    std::unordered_map<size_t, std::vector<size_t>> places;  // the first of the entries, by what they are
+    for (size_t entry = 0; entry < view_.entries[largest].size(); entry += static_cast<size_t>(view_.width)) {
+      std::vector<size_t>& known = places[hash_of_columns(largest, entry)];
+      if (known.size() <= kMostPlaces) known.push_back(entry);
+    }
     std::vector<Place> begins;
     for (size_t k = 0; k < view_.traces(); ++k) {
       std::set<Place> possible;
       each_place(view_, k, [&](const Place& at, size_t entry) {
         const auto known = places.find(hash_of_columns(k, entry));
         if (known == places.end()) return true;
-        for (const Place& there : known->second) {
-          Place begin = there;
+        for (const size_t there : known->second) {
+          Place begin = place_of(there, largest);
           for (size_t axis = 0; axis < at.size(); ++axis) begin[axis] -= at[axis];
           possible.insert(std::move(begin));
         }
@@ -87,7 +89,9 @@ class Parts {
   }
 
  private:
-  static constexpr size_t kMostPlaces = 64, kFewestShared = 4;
+  static constexpr size_t kMostPlaces = 64;
+  // That are not the same: as many are no chance. Two integers are more often.
+  static constexpr size_t kFewestShared = 4, kFewestIntegers = 16;
 
   size_t hash_of_columns(size_t trace, size_t entry) const {
     size_t hash = 0;
@@ -96,10 +100,19 @@ class Parts {
     return hash;
   }
 
+  Place place_of(size_t entry, size_t trace) const {
+    Place at;
+    for (const size_t stride : strides_of(view_, trace)) {
+      at.push_back(static_cast<int64_t>(entry / stride));
+      entry %= stride;
+    }
+    return at;
+  }
+
   // Whether a trace is the same as another one where both have entries, more than a few.
   bool overlaps(size_t trace, size_t other, const Place& begin) const {
     const std::vector<size_t> strides = strides_of(view_, other);
-    size_t shared = 0;
+    std::unordered_set<size_t> shared;
     const bool is_same = each_place(view_, trace, [&](const Place& at, size_t entry) {
       size_t there = 0;
       for (size_t axis = 0; axis < at.size(); ++axis) {
@@ -107,14 +120,12 @@ class Parts {
         if (place < 0 || place >= view_.growing[axis].at[other]) return true;
         there += static_cast<size_t>(place) * strides[axis];
       }
-      for (int64_t c = 0; c < view_.width; ++c)
-        if (!view_.close(view_.entries[trace][entry + static_cast<size_t>(c)],
-                         view_.entries[other][there + static_cast<size_t>(c)]))
-          return false;
-      ++shared;
+      for (size_t c = 0; c < static_cast<size_t>(view_.width); ++c)
+        if (!view_.close(view_.entries[trace][entry + c], view_.entries[other][there + c])) return false;
+      shared.insert(hash_of_columns(trace, entry));
       return true;
     });
-    return is_same && shared >= kFewestShared;
+    return is_same && shared.size() >= (view_.exact() ? kFewestIntegers : kFewestShared);
   }
 
   const View& view_;
@@ -134,6 +145,10 @@ std::optional<Along> along(const Size& n, const std::vector<Place>& begins, size
   for (const Place& begin : begins) at.push_back(begin[axis]);
   const int64_t first = std::ranges::min(at);
   for (size_t k = 0; k < at.size(); ++k) found.length = std::max(found.length, at[k] + n.at[k] - first);
+  // Of two lengths any rule is met by chance, but that nothing moves.
+  constexpr size_t kFewestLengths = 3;
+  const bool stays = std::ranges::all_of(at, [&](int64_t begin) { return begin == first; });
+  if (!stays && std::set<int64_t>(n.at.begin(), n.at.end()).size() < kFewestLengths) return std::nullopt;
   for (const Start& start : kStarts) {
     const Size before = start.of(n);
     const int64_t shift = at.front() + before.at.front() - first;

@@ -193,12 +193,15 @@ size_t hash_of(const View& view, const std::vector<CellGrid>& grids, bool antial
   };
   add(view.width);
   add(view.tolerance);
-  for (const std::vector<double>& entries : view.entries)
+  for (const std::vector<double>& entries : view.entries) {
+    add(entries.size());
     for (const double entry : entries) add(entry);
+  }
   for (const CellGrid& grid : grids) {
     add(grid.first);
     add(grid.last);
     add(grid.is_list());
+    add(grid.layout ? grid.layout->block() : int64_t{0});
     for (const Size* side : {&grid.height, &grid.width})
       for (const int64_t at : side->at) add(at);
     for (size_t k = 0; grid.layout && k < view.traces(); ++k)

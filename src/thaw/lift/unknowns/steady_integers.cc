@@ -45,7 +45,7 @@ class Finder {
     });
     walk(contradicted, [](const ir::Node& node, const Visit& visit) {
       for (const ir::Value* output : node.outputs())
-        for (const ir::Use& use : output->uses()) visit(*use.node);
+        for (const ir::Use& use : output ? output->uses() : std::span<const ir::Use>()) visit(*use.node);
     });
     if (found_.size() > kMostIntegers) found_.resize(kMostIntegers);
     return std::move(found_);
@@ -103,7 +103,7 @@ class Finder {
 
   void add(const ir::Node& node, int input) {
     const Tensors tensors = tensors_of(node, input);
-    if (tensors.empty() || seen_.contains({&node, input}) || node.outputs().empty()) return;
+    if (tensors.empty() || seen_.contains({&node, input}) || node.outputs().empty() || !node.output(0)) return;
     std::vector<std::vector<int64_t>> lists;
     for (const ir::Tensor* tensor : tensors) lists.push_back(tensor->to_int64());
     const bool pads = ops::role_of(node, input) == ops::Role::kPads;
@@ -167,8 +167,8 @@ class Finder {
     const ops::Shape* own = sizes_of_data(node);
     for (const ir::Node* other : alignment_.nodes.front()) {
       bool is_it = other == &node;
-      if (!is_it && own && other->op_type() == node.op_type() && other->domain() == node.domain() &&
-          other->inputs().size() == node.inputs().size()) {
+      if (!is_it && own && !other->outputs().empty() && other->output(0) && other->op_type() == node.op_type() &&
+          other->domain() == node.domain() && other->inputs().size() == node.inputs().size()) {
         const ops::Shape* sizes = sizes_of_data(*other);
         const Tensors there = sizes ? tensors_of(*other, input) : Tensors();
         is_it = sizes && std::ranges::equal(*own, *sizes, dim::same) &&
@@ -219,7 +219,8 @@ void note_taken(Alignment& alignment, const std::map<IntegerPlace, SteadyChoice>
   const auto& nodes = alignment.nodes;
   std::unordered_map<std::string_view, size_t> places;  // by what a node's first output is called
   for (size_t i = 0; i < nodes.front().size(); ++i)
-    if (!nodes.front()[i]->outputs().empty()) places.emplace(nodes.front()[i]->output(0)->name(), i);
+    if (!nodes.front()[i]->outputs().empty() && nodes.front()[i]->output(0))
+      places.emplace(nodes.front()[i]->output(0)->name(), i);
   for (const auto& [place, choice] : choices) {
     const auto size = dim::try_parse(choice.taken, scope);
     const auto at = places.find(place.node);
