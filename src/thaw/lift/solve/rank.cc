@@ -141,7 +141,7 @@ bool is_no_chance(const Term& term, const std::vector<Term>& terms, std::span<co
   constexpr double kMostOverTheList = 4, kMostOverSmallerList = 3, kMostOverRest = 8;
   if (term.over_rest > kMostOverRest) return false;
   const double over = term.bits - bits_of_list(wanted);
-  const bool is_operand = !around.only_windows && !around.axes.empty();
+  const bool is_operand = !around.only_windows && !around.axes.empty() && !around.is_number;
   const bool leads = &term == &terms.front() && first_leads(terms);
   switch (term.makeup) {
     case Makeup::kOfOne:
@@ -150,6 +150,8 @@ bool is_no_chance(const Term& term, const std::vector<Term>& terms, std::span<co
       if (around.counts && term.rounds) return over <= -kSaved;
       [[fallthrough]];
     case Makeup::kWithNumber:
+      // What no node asks for, and another form says about as well, is met by chance.
+      if (!is_operand && term.rounds && !term.is_told && !leads) return over <= -kSaved;
       return over <= (is_operand ? kMostOverTheList : term.rounds ? -kSavedWithNumber : 0);
     case Makeup::kOfSeveral:
       return term.rounds ? over <= -kSaved && leads : over <= 0;

@@ -115,7 +115,8 @@ struct Around {
   Meaning meaning = Meaning::kSize;   // of the integer
   bool cuts = false;                  // whether the integer is where an axis is cut off
   bool counts = false;                // whether a table is counted by it: no node says that there is such a size
-  bool ends = false;                  // whether it is where the entries of a table change, of which no node says more
+  bool is_number = false;  // whether it is one that is computed with, of which no node says that there is such a size
+  bool ends = false;       // whether it is where the entries of a table change, of which no node says more
   bool fills_before = false, fills_after = false;  // of a Pad's amounts: which ends of an axis are filled up
   dim::Dim elements = {};                          // how many a shape has to hold, where that is known
   std::vector<std::vector<int64_t>> made = {};     // by a shape that holds as many: each axis of it in the traces

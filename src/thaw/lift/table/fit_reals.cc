@@ -61,7 +61,8 @@ const RealForm kForms[] = {
 
 class RealSearch {
  public:
-  RealSearch(const TableContext& context, ir::DataType type) : context_(context), type_(type) {
+  RealSearch(const TableContext& context, ir::DataType type) : context_(context), around_(context.around), type_(type) {
+    around_.is_number = true;
     // What stands around the number tells most; then the inputs' sizes, their products, and those of other tensors.
     for (const Variable& v : context.around.sizes) add({v.symbol, v.at});
     const size_t around = sizes_.size();
@@ -126,7 +127,7 @@ class RealSearch {
       if (value != std::round(value) || std::abs(value) > static_cast<double>(kLargestWhole)) return std::nullopt;
       integers.push_back(std::llround(value));
     }
-    const auto size = context_.solver.solve(integers, context_.around);
+    const auto size = context_.solver.solve(integers, around_);
     if (!size) return std::nullopt;
     return Size{*size, std::move(integers)};
   }
@@ -153,12 +154,13 @@ class RealSearch {
       if (whole < 1 || std::abs(value - whole) > kWholeWithin * whole) return std::nullopt;
       above.push_back(std::llround(whole));
     }
-    const auto size = context_.solver.solve(above, context_.around);
+    const auto size = context_.solver.solve(above, around_);
     if (!size) return std::nullopt;
     return RealFit{as_real(Size{*size, std::move(above)}) / as_real(n), false};
   }
 
   const TableContext& context_;
+  Around around_;
   ir::DataType type_;
   std::vector<Size> sizes_;
 };
