@@ -135,6 +135,15 @@ namespace {
 
 bool first_leads(const std::vector<Term>& terms) { return terms.size() == 1 || terms[1].bits >= terms[0].bits + kLead; }
 
+// Of what no node asks for: whether it says little more than the integers, and another form about as much.
+bool is_met_by_chance(const Term& term, const std::vector<Term>& terms, std::span<const int64_t> wanted,
+                      const Around& around) {
+  const bool is_asked = !around.is_number && !around.counts;
+  const bool leads = &term == &terms.front() && first_leads(terms);
+  return !is_asked && term.makeup == Makeup::kWithNumber && term.rounds && !term.is_told && !leads &&
+         term.bits > bits_of_list(wanted) - kSaved;
+}
+
 // Whether the integers tell it from chance.
 bool is_no_chance(const Term& term, const std::vector<Term>& terms, std::span<const int64_t> wanted,
                   const Around& around) {
@@ -150,8 +159,6 @@ bool is_no_chance(const Term& term, const std::vector<Term>& terms, std::span<co
       if (around.counts && term.rounds) return over <= -kSaved;
       [[fallthrough]];
     case Makeup::kWithNumber:
-      // What no node asks for, and another form says about as well, is met by chance.
-      if (!is_operand && term.rounds && !term.is_told && !leads) return over <= -kSaved;
       return over <= (is_operand ? kMostOverTheList : term.rounds ? -kSavedWithNumber : 0);
     case Makeup::kOfSeveral:
       return term.rounds ? over <= -kSaved && leads : over <= 0;
@@ -191,8 +198,11 @@ void Solver::add_terms(std::vector<Solution>& found, size_t most, std::span<cons
   // What divides a size in every trace is a part of it, however many more that is than something else.
   for (const Solution& each : solutions)
     if (each.rule == Rule::kPart) add(each);
-  for (size_t i = 0; i < terms.size() && found.empty(); ++i)
-    if (is_no_chance(terms[i], terms, wanted, around)) add(solutions[i]);
+  for (size_t i = 0; i < terms.size() && found.empty(); ++i) {
+    if (!is_no_chance(terms[i], terms, wanted, around)) continue;
+    if (is_met_by_chance(terms[i], terms, wanted, around)) return;
+    add(solutions[i]);
+  }
   if (found.empty()) return;
   for (const Solution& each : solutions)
     if (!are_two || each.bits < first + kLeadOfTwo) add(each);
