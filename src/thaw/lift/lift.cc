@@ -297,14 +297,13 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     for (Undecided& fill :
          whole_fills(model, input_shapes(lifting), lifting.variables, lifting.scope, lifting.solver->unseen()))
       add_undecided(domain, std::move(fill));
+    if (options.keep_static.empty()) made.broken_at = prove(lifting, domain, traced);
     if (is_trial) {
-      made.broken_at = prove(lifting, domain, traced);
       made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
       std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));
       return made;
     }
     if (options.keep_static.empty()) {
-      made.broken_at = prove(lifting, domain, traced);
       const auto held = hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);
       made.holds_steady = held.has_value();
       made.open = open_choices(*lifting.solver, made.emitted, lifting.variables, domain);

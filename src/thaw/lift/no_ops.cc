@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -60,29 +59,35 @@ class NoOps {
     return {all->begin(), all->end()};
   }
 
-  // Whether a Pad adds what whole windows of its reader miss, as TensorFlow's "same" does, in every trace. `differs`: set where it is not the same in all.
+  // Whether a Pad adds what whole windows of its reader miss, as TensorFlow's "same" does, in every trace. Sets `differs` where that is not
+  // the same in all.
   bool pads_as_same(size_t place, bool& differs) const {
     const auto& traces = lifting_.alignment.nodes;
     const auto cut = window_cut_after(*traces.front()[place]);
     const ops::Shape* data = data_of(*traces.front()[place]);
     if (!cut || !data) return false;
     const auto& [op, kernel, strides] = *cut;
-    if (data->size() != kernel.size() + 2 || strides.size() != kernel.size()) return false;
-    std::set<std::vector<int64_t>> all;
-    for (size_t k = 0; k < traces.size(); ++k) {
-      const auto amounts = constant_integers(*traces[k][place], kPadAmounts);
-      if (!amounts || amounts->size() != 2 * data->size()) return false;
-      all.insert(*amounts);
-      for (size_t i = 0; i < kernel.size(); ++i) {
-        const std::vector<int64_t> sizes = in_traces((*data)[i + 2], lifting_.variables);
-        if (sizes.size() != traces.size() || sizes[k] <= 0 || strides[i] <= 0) return false;
+    constexpr size_t kFirstSide = 2;  // behind batch and channels
+    if (data->size() != kernel.size() + kFirstSide || strides.size() != kernel.size()) return false;
+    std::vector<std::vector<int64_t>> amounts;
+    for (const auto& nodes : traces) {
+      auto each = constant_integers(*nodes[place], kPadAmounts);
+      if (!each || each->size() != 2 * data->size()) return false;
+      amounts.push_back(std::move(*each));
+    }
+    for (size_t i = 0; i < kernel.size(); ++i) {
+      const size_t axis = i + kFirstSide;
+      const std::vector<int64_t> sizes = in_traces((*data)[axis], lifting_.variables);
+      if (sizes.size() != traces.size() || strides[i] <= 0) return false;
+      for (size_t k = 0; k < traces.size(); ++k) {
+        if (sizes[k] <= 0) return false;
         const int64_t windows = (sizes[k] - 1) / strides[i] + 1;
         const int64_t missing = std::max<int64_t>((windows - 1) * strides[i] + kernel[i] - sizes[k], 0);
-        const int64_t before = (*amounts)[i + 2], after = (*amounts)[i + 2 + data->size()];
+        const int64_t before = amounts[k][axis], after = amounts[k][axis + data->size()];
         if (before != missing / 2 || after != missing - before) return false;
       }
     }
-    differs = differs || all.size() > 1;
+    differs = differs || std::ranges::any_of(amounts, [&](const auto& each) { return each != amounts.front(); });
     return true;
   }
 
@@ -185,7 +190,6 @@ class NoOps {
   const Lifting& lifting_;
   std::unordered_map<const ir::Value*, ops::Shape> inputs_;
   std::unordered_map<const ir::Node*, const ops::Shape*> solved_;  // amounts of Pads
-  std::map<std::pair<WindowCut, size_t>, int64_t> unfilled_;       // what divides them, by what cuts them and axis
   std::vector<WholeSize> sizes_;
   std::vector<Undecided> given_back_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "thaw/infer/infer.h"
+#include "thaw/lift/align/input_facts.h"
 
 namespace thaw::lifting {
 namespace {
@@ -31,23 +32,17 @@ std::optional<Undecided> need_at(const ir::Model& lifted,
                                  const std::unordered_set<const ir::Node*>& traced,
                                  const std::vector<int64_t>& broken_at,
                                  const std::vector<std::vector<int64_t>>& others) {
-  infer::InferOptions options;
-  for (const auto& [input, shape] : shapes)  // any order: each is set for itself
-    if (std::ranges::all_of(shape, &Dim::is_known))
-      options.inputs[input] = ops::Fact::tensor(input->type.elem_type, shape);
-  const infer::Result facts = infer::infer(lifted, scope, options);
+  const infer::Result facts = infer::infer(lifted, scope, with_shapes(shapes));
   const dim::Assignment broken = assignment_of(variables, [&](size_t i) { return broken_at[i]; });
-  std::vector<dim::Assignment> good;
-  for (const std::vector<int64_t>& sizes : others)
-    good.push_back(assignment_of(variables, [&](size_t i) { return sizes[i]; }));
-  for (size_t k = 0; k < variables.front().at.size(); ++k)
-    good.push_back(assignment_of(variables, [&](size_t i) { return variables[i].at[k]; }));
+  const std::vector<dim::Assignment> traces = assignments_in_traces(variables),
+                                     elsewhere = assignments_at(variables, others);
   for (const ops::Obligation& needed : facts.obligations()) {
     if (!traced.contains(needed.node) || needed.only_specified || needed.is_enough || needed.of_values) continue;
     const Dim distance = distance_of(needed);
     if (!distance.is_symbolic() || dim::evaluate(distance, broken).value_or(0) == 0) continue;
     const auto is_met = [&](const dim::Assignment& at) { return dim::evaluate(distance, at) == 0; };
-    if (std::ranges::all_of(good, is_met)) return Undecided{distance, Dim(0), "", needed.node->describe()};
+    if (std::ranges::all_of(traces, is_met) && std::ranges::all_of(elsewhere, is_met))
+      return Undecided{distance, Dim(0), "", needed.node->describe()};
   }
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "thaw/infer/infer.h"
+#include "thaw/lift/align/input_facts.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
@@ -52,16 +53,9 @@ std::vector<Undecided> whole_fills(const ir::Model& lifted,
   for (const ir::Node* node : lifted.graph->nodes())
     if (ops::role_of(*node, 1) == ops::Role::kPads) pads.push_back(node);
   if (pads.empty() || variables.empty()) return {};
-  infer::InferOptions options;
-  for (const auto& [input, shape] : shapes)  // any order: each is set for itself
-    if (std::ranges::all_of(shape, &Dim::is_known))
-      options.inputs[input] = ops::Fact::tensor(input->type.elem_type, shape);
-  const infer::Result facts = infer::infer(lifted, scope, options);
-  std::vector<dim::Assignment> traces, elsewhere;
-  for (size_t k = 0; k < variables.front().at.size(); ++k)
-    traces.push_back(assignment_of(variables, [&](size_t i) { return variables[i].at[k]; }));
-  for (const std::vector<int64_t>& sizes : unseen)
-    elsewhere.push_back(assignment_of(variables, [&](size_t i) { return sizes[i]; }));
+  const infer::Result facts = infer::infer(lifted, scope, with_shapes(shapes));
+  const std::vector<dim::Assignment> traces = assignments_in_traces(variables),
+                                     elsewhere = assignments_at(variables, unseen);
   std::vector<Undecided> found;
   for (const ir::Node* pad : pads) {
     const auto &data = facts.fact(pad->input(0)).shape, &made = facts.fact(pad->output(0)).shape;

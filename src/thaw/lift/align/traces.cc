@@ -183,6 +183,21 @@ dim::Assignment assignment_of(std::span<const Variable> variables, const std::fu
   return at;
 }
 
+std::vector<dim::Assignment> assignments_in_traces(std::span<const Variable> variables) {
+  std::vector<dim::Assignment> all;
+  for (size_t k = 0; !variables.empty() && k < variables.front().at.size(); ++k)
+    all.push_back(assignment_of(variables, [&](size_t i) { return variables[i].at[k]; }));
+  return all;
+}
+
+std::vector<dim::Assignment> assignments_at(std::span<const Variable> variables,
+                                            std::span<const std::vector<int64_t>> sizes) {
+  std::vector<dim::Assignment> all;
+  for (const std::vector<int64_t>& each : sizes)
+    all.push_back(assignment_of(variables, [&](size_t i) { return each[i]; }));
+  return all;
+}
+
 namespace {
 
 // Of any integers, the farthest apart too. What no size has is not divided: 1.

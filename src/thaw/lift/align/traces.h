@@ -55,6 +55,11 @@ int id_of(const Variable& variable);
 // Variable i at value_of(i).
 dim::Assignment assignment_of(std::span<const Variable> variables, const std::function<int64_t(size_t)>& value_of);
 
+// All of them in each trace, and at each of some sizes, which are in the order of the variables.
+std::vector<dim::Assignment> assignments_in_traces(std::span<const Variable> variables);
+std::vector<dim::Assignment> assignments_at(std::span<const Variable> variables,
+                                            std::span<const std::vector<int64_t>> sizes);
+
 // The largest number that divides all; 0 of none, or where all are 0.
 int64_t common_divisor(std::span<const int64_t> values);
 // The largest number by which all leave one remainder; 0 where all are the same.

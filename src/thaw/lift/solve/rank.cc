@@ -1,6 +1,7 @@
 // What leaves room for chance, by what it takes to write it down as a term (term/enumerate.h).
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,10 +16,8 @@ using dim::Dim;
 
 const std::vector<int64_t>* Solver::values_of(Dim size) const {
   if (points_.empty()) {
-    for (size_t k = 0; k < variables_.front().at.size(); ++k)
-      points_.push_back(assignment_of(variables_, [&](size_t i) { return variables_[i].at[k]; }));
-    for (const std::vector<int64_t>& sizes : unseen_)
-      points_.push_back(assignment_of(variables_, [&](size_t i) { return sizes[i]; }));
+    points_ = assignments_in_traces(variables_);
+    std::ranges::move(assignments_at(variables_, unseen_), std::back_inserter(points_));
   }
   const auto [known, is_new] = values_.try_emplace(size.expr());
   if (is_new) {

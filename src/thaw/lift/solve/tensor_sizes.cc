@@ -14,10 +14,7 @@ constexpr size_t kLongestText = 320;
 
 class Collecting {
  public:
-  explicit Collecting(std::span<const Variable> variables) {
-    for (size_t k = 0; k < variables.front().at.size(); ++k)
-      traces_.push_back(assignment_of(variables, [&](size_t i) { return variables[i].at[k]; }));
-  }
+  explicit Collecting(std::span<const Variable> variables) : traces_(assignments_in_traces(variables)) {}
 
   // in_traces: what it was there, where that is known. Whether it is what the traces have.
   bool add(dim::Dim d, const std::optional<std::vector<int64_t>>& in_traces) {

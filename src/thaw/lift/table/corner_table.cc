@@ -9,16 +9,10 @@
 #include <fmt/ranges.h>
 
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/table_places.h"
 
 namespace thaw::lifting {
 namespace {
-
-// The trace that is the largest along every axis.
-std::optional<size_t> largest_trace(const View& view) {
-  for (size_t k = 0; k < view.traces(); ++k)
-    if (std::ranges::all_of(view.growing, [&](const Size& n) { return n.at[k] == std::ranges::max(n.at); })) return k;
-  return std::nullopt;
-}
 
 // Where an entry of a trace stands in the kept table, whose last `behind` entries along each axis come first: those that grow end with
 // the table.
@@ -29,22 +23,14 @@ int64_t kept_place(int64_t at, int64_t length, int64_t behind) {
 // Calls f(entry of the trace, entry of the kept table) as long as it is true.
 template <typename F>
 bool each_entry(const View& view, size_t trace, size_t largest, int64_t behind, const F& f) {
-  const size_t axes = view.growing.size();
-  std::vector<int64_t> at(axes, 0);
-  size_t entry = 0;
-  while (true) {
+  return each_place(view, trace, [&](const TablePlace& at, size_t entry) {
     int64_t kept = 0;
-    for (size_t axis = 0; axis < axes; ++axis)
+    for (size_t axis = 0; axis < at.size(); ++axis)
       kept = kept * view.growing[axis].at[largest] + kept_place(at[axis], view.growing[axis].at[trace], behind);
-    for (int64_t c = 0; c < view.width; ++c, ++entry)
-      if (!f(entry, static_cast<size_t>(kept * view.width + c))) return false;
-    size_t axis = axes;
-    while (axis-- > 0) {
-      if (++at[axis] < view.growing[axis].at[trace]) break;
-      at[axis] = 0;
-    }
-    if (axis == static_cast<size_t>(-1)) return true;
-  }
+    for (int64_t c = 0; c < view.width; ++c)
+      if (!f(entry + static_cast<size_t>(c), static_cast<size_t>(kept * view.width + c))) return false;
+    return true;
+  });
 }
 
 std::vector<double> kept_table(const View& view, size_t largest, int64_t behind) {

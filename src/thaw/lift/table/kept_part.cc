@@ -17,6 +17,7 @@
 
 #include "thaw/lift/table/generators.h"
 #include "thaw/lift/table/separation.h"
+#include "thaw/lift/table/table_places.h"
 
 namespace thaw::lifting {
 namespace {
@@ -35,29 +36,13 @@ const Start kStarts[] = {
     {"middle", [](const Size& n) { return ceil_div(n, constant_size(2, n.at.size())); }},
 };
 
-using Place = std::vector<int64_t>;  // by axis
-
-// Calls f(place, first of its entries), as long as it is true.
-template <typename F>
-bool each_place(const View& view, size_t trace, const F& f) {
-  Place at(view.growing.size(), 0);
-  for (size_t entry = 0; entry < view.entries[trace].size(); entry += static_cast<size_t>(view.width)) {
-    if (!f(at, entry)) return false;
-    for (size_t axis = at.size(); axis-- > 0;) {
-      if (++at[axis] < view.growing[axis].at[trace]) break;
-      at[axis] = 0;
-    }
-  }
-  return true;
-}
-
 class Parts {
  public:
   explicit Parts(const View& view) : view_(view) {}
 
   // Where each trace begins in the coordinates of the one with the most entries; nullopt where one does not overlap it, is otherwise there,
   // or may begin at several places.
-  std::optional<std::vector<Place>> begins() const {
+  std::optional<std::vector<TablePlace>> begins() const {
     const auto size_of = [](const auto& entries) { return entries.size(); };
     const auto largest =
         static_cast<size_t>(std::ranges::max_element(view_.entries, {}, size_of) - view_.entries.begin());
@@ -67,21 +52,21 @@ class Parts {
       std::vector<size_t>& known = places[hash_of_columns(largest, entry)];
       if (known.size() <= kMostPlaces) known.push_back(entry);
     }
-    std::vector<Place> begins;
+    std::vector<TablePlace> begins;
     for (size_t k = 0; k < view_.traces(); ++k) {
-      std::set<Place> possible;
-      each_place(view_, k, [&](const Place& at, size_t entry) {
+      std::set<TablePlace> possible;
+      each_place(view_, k, [&](const TablePlace& at, size_t entry) {
         const auto known = places.find(hash_of_columns(k, entry));
         if (known == places.end()) return true;
         for (const size_t there : known->second) {
-          Place begin = place_of(there, largest);
+          TablePlace begin = place_of(there, largest);
           for (size_t axis = 0; axis < at.size(); ++axis) begin[axis] -= at[axis];
           possible.insert(std::move(begin));
         }
         return possible.size() <= kMostPlaces;
       });
       if (possible.size() > kMostPlaces) return std::nullopt;
-      std::erase_if(possible, [&](const Place& begin) { return !overlaps(k, largest, begin); });
+      std::erase_if(possible, [&](const TablePlace& begin) { return !overlaps(k, largest, begin); });
       if (possible.size() != 1) return std::nullopt;
       begins.push_back(*possible.begin());
     }
@@ -100,8 +85,8 @@ class Parts {
     return hash;
   }
 
-  Place place_of(size_t entry, size_t trace) const {
-    Place at;
+  TablePlace place_of(size_t entry, size_t trace) const {
+    TablePlace at;
     for (const size_t stride : strides_of(view_, trace)) {
       at.push_back(static_cast<int64_t>(entry / stride));
       entry %= stride;
@@ -110,10 +95,10 @@ class Parts {
   }
 
   // Whether a trace is the same as another one where both have entries, more than a few.
-  bool overlaps(size_t trace, size_t other, const Place& begin) const {
+  bool overlaps(size_t trace, size_t other, const TablePlace& begin) const {
     const std::vector<size_t> strides = strides_of(view_, other);
     std::unordered_set<size_t> shared;
-    const bool is_same = each_place(view_, trace, [&](const Place& at, size_t entry) {
+    const bool is_same = each_place(view_, trace, [&](const TablePlace& at, size_t entry) {
       size_t there = 0;
       for (size_t axis = 0; axis < at.size(); ++axis) {
         const int64_t place = at[axis] + begin[axis];
@@ -139,10 +124,10 @@ struct Along {
   std::vector<Limit> limits;
 };
 
-std::optional<Along> along(const Size& n, const std::vector<Place>& begins, size_t axis) {
+std::optional<Along> along(const Size& n, const std::vector<TablePlace>& begins, size_t axis) {
   Along found;
   std::vector<int64_t> at;
-  for (const Place& begin : begins) at.push_back(begin[axis]);
+  for (const TablePlace& begin : begins) at.push_back(begin[axis]);
   const int64_t first = std::ranges::min(at);
   for (size_t k = 0; k < at.size(); ++k) found.length = std::max(found.length, at[k] + n.at[k] - first);
   // Of two lengths any rule is met by chance, but that nothing moves.
@@ -172,11 +157,7 @@ std::optional<Along> along(const Size& n, const std::vector<Place>& begins, size
 std::optional<std::vector<Limit>> known_sizes(const View& view) {
   std::vector<Limit> limits;
   for (const Size& n : view.growing) limits.push_back({n.dim, std::ranges::max(n.at)});
-  const auto is_largest = [&](size_t k) {
-    return std::ranges::all_of(view.growing, [&](const Size& n) { return n.at[k] == std::ranges::max(n.at); });
-  };
-  for (size_t k = 0; k < view.traces(); ++k)
-    if (is_largest(k)) return limits;
+  if (largest_trace(view)) return limits;
   if (view.growing.size() != 2) return std::nullopt;
   const Size &rows = view.growing[0], &columns = view.growing[1];
   std::vector<std::pair<int64_t, int64_t>> traces;
@@ -199,7 +180,7 @@ std::optional<std::vector<double>> kept_table(const View& view, const std::vecto
   std::vector<double> kept(static_cast<size_t>(count * view.width), 0);
   std::vector<bool> is_known(static_cast<size_t>(count), false);
   for (size_t k = 0; k < view.traces(); ++k) {
-    const bool is_same = each_place(view, k, [&](const Place& at, size_t entry) {
+    const bool is_same = each_place(view, k, [&](const TablePlace& at, size_t entry) {
       int64_t place = 0;
       for (size_t axis = 0; axis < axes.size(); ++axis)
         place = place * axes[axis].length + at[axis] + axes[axis].begin.at[k];

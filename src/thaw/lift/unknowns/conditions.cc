@@ -7,6 +7,7 @@
 
 #include "thaw/infer/infer.h"
 #include "thaw/ir/graph/transaction.h"
+#include "thaw/lift/align/input_facts.h"
 
 namespace thaw::lifting {
 namespace {
@@ -59,12 +60,11 @@ Conditions conditions_of(ir::Model& lifted, const std::unordered_map<const ir::V
                          std::span<const Variable> variables, const std::shared_ptr<dim::Scope>& scope,
                          const std::unordered_set<const ir::Node*>& traced,
                          const std::vector<std::vector<int64_t>>& unseen) {
-  Conditions out{.scope = scope, .unknowns = std::move(unknowns)};
+  Conditions out{.scope = scope,
+                 .unknowns = std::move(unknowns),
+                 .traces = assignments_in_traces(variables),
+                 .unseen = assignments_at(variables, unseen)};
   std::unordered_map<int, size_t> unknown_of;  // by symbol
-  for (size_t k = 0; k < variables.front().at.size(); ++k)
-    out.traces.push_back(assignment_of(variables, [&](size_t i) { return variables[i].at[k]; }));
-  for (const std::vector<int64_t>& each : unseen)
-    out.unseen.push_back(assignment_of(variables, [&](size_t i) { return each[i]; }));
   std::unordered_map<const dim::Expr*, Dim> symbols;
   std::unordered_set<const dim::Expr*> solved;
   for (const Unknown& unknown : out.unknowns)
@@ -91,10 +91,7 @@ Conditions conditions_of(ir::Model& lifted, const std::unordered_map<const ir::V
   std::unordered_map<const ir::Value*, Dim> sizes;
   for (const auto& [name, size] : written)
     if (const ir::Value* value = lifted.graph->find(name)) sizes.emplace(value, size);
-  infer::InferOptions options;
-  for (const auto& [input, shape] : shapes)  // any order: each is set for itself
-    if (std::ranges::all_of(shape, &Dim::is_known))
-      options.inputs[input] = ops::Fact::tensor(input->type.elem_type, shape);
+  infer::InferOptions options = with_shapes(shapes);
   options.after_node = [&](const infer::NodeVisit& visit) {
     const ir::Value* output = visit.node.outputs().empty() ? nullptr : visit.node.output(0);
     if (const auto own = held.find(output); own != held.end()) return put_in(own->second, visit.outputs[0]);
