@@ -28,7 +28,7 @@ bool is_better(const Attempt& attempt, const Attempt& than) {
 }
 
 bool takes_steady(const Conditions& conditions, const Retaken& retaken) {
-  return std::ranges::any_of(retaken, [&](const auto& each) { return conditions.unknowns[each.first].is_steady(); });
+  return std::ranges::any_of(retaken, [&](const auto& each) { return conditions.unknowns[each.first].is_at_places(); });
 }
 
 // What else, as few of them, may be taken for the same integers. nullopt where other integers may be taken otherwise instead, or more than
@@ -54,7 +54,7 @@ void guard_against(const std::vector<Retaken>& others, const Retaken& retaken, c
                    Choices& choices) {
   for (const Retaken& other : others)
     for (size_t i = 0; i < retaken.size(); ++i)
-      for (const IntegerPlace& place : conditions.unknowns[retaken[i].first].steady_at)
+      for (const IntegerPlace& place : conditions.unknowns[retaken[i].first].stands_at)
         if (!dim::same(other[i].second, retaken[i].second))
           choices.by_place[place].others.insert(dim::to_string(other[i].second));
 }
@@ -87,12 +87,12 @@ std::optional<Attempt> improve(const Attempt& best, const std::function<Attempt(
 Choices with_retaken(Choices choices, const Conditions& conditions, const Agreed& agreed) {
   const std::vector<Unknown>& unknowns = conditions.unknowns;
   for (const size_t place : agreed.doubted)
-    if (!unknowns[place].follows && !unknowns[place].is_steady())
+    if (!unknowns[place].follows && !unknowns[place].is_at_places())
       choices.by_values[unknowns[place].wanted].is_doubted = true;
   for (const auto& [place, size] : agreed.retaken) {
     const Unknown& unknown = unknowns[place];
-    for (const IntegerPlace& each : unknown.steady_at) choices.by_place[each].taken = dim::to_string(size);
-    if (!unknown.follows && !unknown.is_steady()) choices.by_values[unknown.wanted].taken = dim::to_string(size);
+    for (const IntegerPlace& each : unknown.stands_at) choices.by_place[each].taken = dim::to_string(size);
+    if (!unknown.follows && !unknown.is_at_places()) choices.by_values[unknown.wanted].taken = dim::to_string(size);
   }
   return choices;
 }

@@ -29,7 +29,9 @@ struct OpenChoice {
   Agreement formulas;           // both, the other empty where it is made up, and sizes that tell them apart
   dim::Dim other = {};
   bool is_close = false;  // whether the other is so nearly as plain that how other sides are cut may tell which it is
-  std::vector<bool> differs = {};  // whether they do at each of the sizes that the solver knows as unseen
+  std::vector<std::vector<int64_t>> telling = {};  // some sizes of the domain at which they differ
+  std::vector<bool> differs = {};        // whether they do at each of the sizes that the solver knows as unseen
+  std::vector<IntegerPlace> alone = {};  // where the other can stand, all else as it is
 };
 
 // The traces explained with some choices, and the first of them rewritten where all is explained.
@@ -42,6 +44,7 @@ struct Attempt {
   bool holds_steady = false;  // whether sizes that no trace varies are held, as other ones contradict the nodes
   bool is_unsolved = false;   // whether integers are left to what the nodes need of them
   std::shared_ptr<const Conditions> conditions = {};  // of the integers, where some contradict or are open
+  size_t broken_where_tried = 0;                      // of the sizes that a trial is asked of, too
   Contradictions beyond = {};                         // of two traces: at sizes beyond theirs, which may have an end
   Contradictions of_any_step = {};                    // at sizes that share no divisor with the traces'
   std::optional<Note> unconfirmed = {};               // where a trace that is held out confirms nothing (holdout.h)
@@ -51,6 +54,9 @@ struct Attempt {
   std::unique_ptr<ir::Transaction> edit = {};  // the rewrite, taken back where nobody keeps it
   bool is_whole() const { return report.unexplained.empty(); }
 };
+
+// Of choices, what the nodes say of them, at these sizes too.
+using Trial = std::function<Attempt(Choices, const std::vector<std::vector<int64_t>>&)>;
 
 // The best attempt; its report says what was chosen otherwise and what is left to contradict.
 Attempt backtrack(const std::function<Attempt(Choices)>& attempt);

@@ -124,17 +124,19 @@ std::vector<std::vector<int64_t>> padded_sizes(Lifting& l, const Difference& dif
 
 // Whether a shape that is the same in all traces is the same elsewhere: what it is given to may be as large here and rounded otherwise.
 bool says_the_same(Lifting& l, const Difference& difference, const SizesAround& sizes, FittedTable& table) {
+  if (table.fit.sizes.empty()) return true;
   const ops::Role role = ops::role_of(*difference.node, difference.input);
-  if (role != ops::Role::kShape && role != ops::Role::kBounds) return true;
+  const bool is_told = role == ops::Role::kShape || role == ops::Role::kBounds;
   sizes.tell(difference, *l.context);
   const Around& around = l.context->around;
-  if (!around.elements.is_known() && around.given_back.empty() && !table.is_given_back) return true;
-  std::string data, reason;
+  std::string data = is_told ? "" : fmt::format("role {}, ", static_cast<int>(role)), reason;
   for (const Variable& axis : around.axes) data += dim::to_string(axis.symbol) + ", ";
   for (const dim::Dim size : around.given_back) data += "back to " + dim::to_string(size) + ", ";
   if (table.given_to.contains(data)) return true;
+  // Also where it says nothing else, it may leave open here what it does not leave open there (Solver::taken).
   const auto own = fit_sizes(difference.tensors, *l.context, reason);
-  if (own && own->description != table.fit.description) return false;
+  const bool may_differ = is_told && (around.elements.is_known() || !around.given_back.empty() || table.is_given_back);
+  if (may_differ && own && own->description != table.fit.description) return false;
   table.given_to.insert(std::move(data));
   return true;
 }
@@ -336,7 +338,7 @@ void solve_sizes_in_order(Lifting& l, const SizesAround& sizes) {
       }
     }
     l.solver->be_sure(false);
-    const bool learned = (open || waited || l.choices.empty()) && !l.tables.empty() && learn_sizes(l, sizes);
+    const bool learned = (open || waited || l.choices.take_first()) && !l.tables.empty() && learn_sizes(l, sizes);
     // What was solved while the sizes of its data were not known is asked again once they are.
     if (!open && (!waited || !learned)) break;
     if (!open) continue;

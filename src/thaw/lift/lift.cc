@@ -34,6 +34,7 @@
 #include "thaw/lift/whole_fills.h"
 #include "thaw/lift/written_out.h"
 #include "thaw/ops/rule/arity.h"
+#include "thaw/ops/rule/registry.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::lifting {
@@ -133,11 +134,12 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal) {
   return domain;
 }
 
-// The integers that leave room for chance, and what the nodes need of them at sizes that no trace has, at some more among these.
-// contradicted: a node that they do not agree on; or null.
+// The integers that leave room for chance, with some at places alone, and what the nodes need of them at sizes that no trace has, at some
+// more among these.
 std::shared_ptr<const Conditions> conditions_at(const Lifting& l, ir::Model& model,
                                                 const std::unordered_set<const ir::Node*>& traced,
-                                                std::vector<std::vector<int64_t>> more, const ir::Node* contradicted) {
+                                                std::vector<std::vector<int64_t>> more,
+                                                std::vector<Unknown> at_places = {}) {
   constexpr size_t kMostOthers = 8;
   if (l.variables.empty()) return nullptr;
   std::unordered_set<const dim::Expr*> written;
@@ -149,20 +151,68 @@ std::shared_ptr<const Conditions> conditions_at(const Lifting& l, ir::Model& mod
     Unknown unknown{.wanted = wanted, .places = {}};
     for (const Taken& taken : all) {
       if (taken.rule <= Rule::kVariable || !written.contains(taken.size.expr())) continue;
-      unknown.places.push_back({{}, taken.size});
+      const auto is_it = [&](const Unknown::Place& place) { return dim::same(place.taken, taken.size); };
+      if (std::ranges::none_of(unknown.places, is_it)) unknown.places.push_back({{}, taken.size});
       unknown.rule = std::max(unknown.rule, taken.rule);
       for (const Solution& other : l.solver->solutions(wanted, kMostOthers, taken.around))
         if (!dim::same(other.dim, taken.size)) unknown.others.push_back(other.dim);
     }
     if (!unknown.places.empty()) unknowns.push_back(std::move(unknown));
   }
-  if (contradicted && l.options.keep_static.empty())
-    std::ranges::move(steady_integers(*contradicted, l.alignment, l.tensor_shapes, l.windows_of_pads, l.variables),
-                      std::back_inserter(unknowns));
+  std::ranges::move(at_places, std::back_inserter(unknowns));
   std::vector<std::vector<int64_t>> unseen = unseen_sizes(l.variables);
   std::ranges::move(more, std::back_inserter(unseen));
   return std::make_shared<const Conditions>(conditions_of(model, input_shapes(l), l.written, std::move(unknowns),
                                                           l.variables, l.scope_of_sizes, traced, unseen));
+}
+
+// Those that no trace varies, and that may be why the nodes do not agree on this one.
+std::vector<Unknown> steady_before(const Lifting& l, const ir::Node* contradicted) {
+  if (!contradicted || !l.options.keep_static.empty()) return {};
+  return steady_integers(*contradicted, l.alignment, l.tensor_shapes, l.windows_of_pads, l.variables);
+}
+
+// Each place at which an operand holds a size that is open. What else is computed of one stays what the size is; so does where an axis is
+// cut: whatever stands there, no node speaks against it.
+std::vector<Unknown> places_of(const Lifting& l, const std::vector<OpenChoice>& open) {
+  constexpr size_t kMostPlaces = 256;
+  std::map<std::string, std::vector<const OpenChoice*>> open_of;  // by what was taken
+  for (const OpenChoice& each : open) open_of[each.formulas.chosen].push_back(&each);
+  std::vector<Unknown> places;
+  for (const FittedTable& table : l.tables)
+    for (size_t element = 0; element < table.fit.sizes.size(); ++element) {
+      const dim::Dim size = table.fit.sizes[element];
+      if (!size.is_symbolic()) continue;
+      const auto known = open_of.find(dim::to_string(size));
+      if (known == open_of.end()) continue;
+      Unknown unknown{.wanted = known->second.front()->wanted, .places = {{{}, size}}};
+      for (const OpenChoice* each : known->second) unknown.others.push_back(each->other);
+      for (const Difference* reader : table.readers) {
+        const ir::Value* made = reader->node->outputs().empty() ? nullptr : reader->node->output(0);
+        const ops::Role role = ops::role_of(*reader->node, reader->input);
+        if (!made || !ops::holds_size(role) || role == ops::Role::kBounds || places.size() == kMostPlaces) continue;
+        unknown.stands_at = {{made->name(), reader->input, element}};
+        places.push_back(unknown);
+      }
+    }
+  return places;
+}
+
+// Of each, at which places the nodes let the other stand alone.
+void note_places(std::vector<OpenChoice>& open, const Conditions& conditions) {
+  const std::vector<Unknown>& unknowns = conditions.unknowns;
+  std::vector<Question> questions;
+  std::vector<OpenChoice*> asks;
+  for (OpenChoice& each : open)
+    for (size_t i = 0; i < unknowns.size() && !each.formulas.other.empty(); ++i) {
+      if (!unknowns[i].is_at_places() || unknowns[i].wanted != each.wanted) continue;
+      if (dim::to_string(unknowns[i].places.front().taken) != each.formulas.chosen) continue;
+      questions.push_back({i, each.other});
+      asks.push_back(&each);
+    }
+  const std::vector<bool> stand = stand_alone(conditions, questions);
+  for (size_t k = 0; k < questions.size(); ++k)
+    if (stand[k]) asks[k]->alone.push_back(unknowns[questions[k].unknown].stands_at.front());
 }
 
 // The first node that cannot run at these sizes.
@@ -245,11 +295,11 @@ std::vector<std::string> texts_of_sizes(std::span<const dim::Dim> emitted) {
   return texts;
 }
 
-// found: grows. is_trial: only what the nodes say of it is asked, in the domain that it would have.
+// found: grows. tried_at: where given, only what the nodes say of it is asked, at these sizes too, in the domain that it would have.
 Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choices choices, Found& found,
-                  bool is_trial) {
+                  const std::vector<std::vector<int64_t>>* tried_at) {
   Attempt made{.choices = std::move(choices)};
-  Lifting lifting(traces, options, made.choices, found, is_trial);
+  Lifting lifting(traces, options, made.choices, found, tried_at != nullptr);
   try {
     for (const Step step : kExplain) {
       step(lifting);
@@ -261,10 +311,10 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   }
   if (!lifting.steady_loops.empty()) {
     found.plain_loops.merge(lifting.steady_loops);
-    return lift_with(traces, options, std::move(made.choices), found, is_trial);
+    return lift_with(traces, options, std::move(made.choices), found, tried_at);
   }
   if (lifting.report.unexplained.empty() && cut_other_axes(lifting))
-    return lift_with(traces, options, std::move(made.choices), found, is_trial);
+    return lift_with(traces, options, std::move(made.choices), found, tried_at);
   made.report = std::move(lifting.report);
   made.report.departs = std::ranges::any_of(lifting.tables, [](const FittedTable& table) { return table.fit.departs; });
   made.cuts = lifting.solver->told_cuts();
@@ -278,7 +328,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   drop_stated_domain(model);
   for (const Step step : kWrite) step(lifting);
   if (!lifting.unsolved.empty()) {
-    made.conditions = conditions_at(lifting, model, traced, {}, nullptr);
+    made.conditions = conditions_at(lifting, model, traced, {});
     made.report.unexplained = std::move(lifting.unsolved);
     made.is_unsolved = true;
     return made;
@@ -287,6 +337,10 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   // What is kept static contradicts other sizes, as it is asked to.
   if (options.keep_static.empty()) {
     made.contradictions = find_contradictions(model, lifting.variables, traced);
+    if (tried_at) {
+      const Contradictions there = find_contradictions(model, lifting.variables, traced, *tried_at);
+      made.broken_where_tried = there.broken + there.unmade;
+    }
     if (traces.size() == 2)
       made.beyond = find_contradictions(model, lifting.variables, traced, sizes_beyond(lifting.variables));
   }
@@ -298,7 +352,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
          whole_fills(model, input_shapes(lifting), lifting.variables, lifting.scope, lifting.solver->unseen()))
       add_undecided(domain, std::move(fill));
     if (options.keep_static.empty()) made.broken_at = prove(lifting, domain, traced);
-    if (is_trial) {
+    if (tried_at) {
       made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
       std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));
       return made;
@@ -307,11 +361,17 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
       const auto held = hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);
       made.holds_steady = held.has_value();
       made.open = open_choices(*lifting.solver, made.emitted, lifting.variables, domain);
-      if (const auto& broken_at = made.broken_at ? made.broken_at : held)
-        made.conditions = conditions_at(lifting, model, traced, {*broken_at}, broken_node(lifting, *broken_at, traced));
-      else if (!made.open.empty())
-        made.conditions = conditions_at(lifting, model, traced, sizes_of_any_step(lifting.variables), nullptr);
-      if (!made.open.empty() || !made.choices.empty())
+      if (const auto& broken_at = made.broken_at ? made.broken_at : held) {
+        made.conditions = conditions_at(lifting, model, traced, {*broken_at},
+                                        steady_before(lifting, broken_node(lifting, *broken_at, traced)));
+      } else if (!made.open.empty()) {
+        std::vector<std::vector<int64_t>> more = sizes_of_any_step(lifting.variables);
+        for (const OpenChoice& each : made.open)
+          if (std::ranges::find(more, each.telling.front()) == more.end()) more.push_back(each.telling.front());
+        made.conditions = conditions_at(lifting, model, traced, more);
+        note_places(made.open, *conditions_at(lifting, model, traced, more, places_of(lifting, made.open)));
+      }
+      if (!made.open.empty() || !made.choices.take_first())
         made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
     }
     add_equal_sides(domain, equal, {});
@@ -321,7 +381,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     std::ranges::move(lifting.report.inferred, std::back_inserter(made.report.inferred));
     std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));
   } else if (options.keep_static.empty()) {
-    made.conditions = conditions_at(lifting, model, traced, {}, made.contradictions.first_node);
+    made.conditions = conditions_at(lifting, model, traced, {}, steady_before(lifting, made.contradictions.first_node));
   }
   return made;
 }
@@ -370,9 +430,11 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     // The steps above, with the next solutions where the simplest contradict each other.
     Found found;
     const auto attempt_with = [&](Choices choices) {
-      return lift_with(traces, options, std::move(choices), found, false);
+      return lift_with(traces, options, std::move(choices), found, nullptr);
     };
-    const auto try_with = [&](Choices choices) { return lift_with(traces, options, std::move(choices), found, true); };
+    const auto try_with = [&](Choices choices, const std::vector<std::vector<int64_t>>& at) {
+      return lift_with(traces, options, std::move(choices), found, &at);
+    };
     Attempt best = backtrack(attempt_with);
     // What is left open may be told by how other sides are cut.
     const bool is_close = std::ranges::any_of(best.open, &OpenChoice::is_close);

@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "thaw/dim/text/text.h"
+#include "thaw/lift/unseen_sizes.h"
 
 namespace thaw::lifting {
 namespace {
@@ -26,16 +27,18 @@ dim::Assignment at_sizes(std::span<const Variable> variables, const std::vector<
   return assignment_of(variables, [&](size_t i) { return sizes[i]; });
 }
 
-// At which of the sizes the two are not the same.
-std::vector<bool> differences(dim::Dim a, dim::Dim b, std::span<const Variable> variables,
-                              std::span<const std::vector<int64_t>> sizes) {
-  std::vector<bool> differs;
-  for (const std::vector<int64_t>& each : sizes) {
-    const dim::Assignment at = at_sizes(variables, each);
-    const auto x = dim::evaluate(a, at), y = dim::evaluate(b, at);
-    differs.push_back(x && y && *x != *y);
-  }
-  return differs;
+bool differ_at(dim::Dim a, dim::Dim b, const dim::Assignment& sizes) {
+  const auto x = dim::evaluate(a, sizes), y = dim::evaluate(b, sizes);
+  return x && y && *x != *y;
+}
+
+// Leaves some of every part.
+void thin_out(std::vector<std::vector<int64_t>>& sizes) {
+  constexpr size_t kMost = 256;
+  if (sizes.size() <= kMost) return;
+  std::vector<std::vector<int64_t>> some;
+  for (size_t k = 0; k < kMost; ++k) some.push_back(std::move(sizes[k * sizes.size() / kMost]));
+  sizes = std::move(some);
 }
 
 // Whether an emitted size is made of the other. What it rounds is not: that a side is cut says nothing of the side itself.
@@ -71,7 +74,7 @@ std::optional<Congruence> shared_remainder(dim::Dim a, dim::Dim b, std::span<con
 
 // Whether the nodes speak against the one more than against the other.
 bool is_contradicted(const Attempt& attempt, const Attempt& than) {
-  return !attempt.is_whole() || attempt.contradictions.broken > 0 ||
+  return !attempt.is_whole() || attempt.contradictions.broken > 0 || attempt.broken_where_tried > 0 ||
          attempt.contradictions.sizes < than.contradictions.sizes ||
          attempt.beyond.num_sound_nodes < than.beyond.num_sound_nodes ||
          attempt.of_any_step.num_sound_nodes < than.of_any_step.num_sound_nodes;
@@ -106,16 +109,16 @@ bool is_as_good(const Attempt& other, const Attempt& best) {
   return !is_contradicted(other, best) && other.emitted != best.emitted;
 }
 
-// Whether the nodes speak against the other wherever it is not what was chosen: then they do against any other.
-bool is_held(const Attempt& other, const Attempt& best, const OpenChoice& open) {
-  if (!other.is_whole()) return false;
-  const auto differ = static_cast<size_t>(std::ranges::count(open.differs, true));
-  const auto num_broken = [](const Attempt& each) { return each.contradictions.broken + each.of_any_step.broken; };
-  return differ > 0 && num_broken(other) >= num_broken(best) + differ;
+// Whether the other can stand at one place, all else as it is. What is not tried in time is taken to.
+bool may_stand_alone(const Attempt& best, const OpenChoice& open, const Trial& trial, size_t& attempts) {
+  return std::ranges::any_of(open.alone, [&](const IntegerPlace& place) {
+    Choices choices = best.choices;
+    choices.by_place[place].taken = open.formulas.other;
+    return ++attempts > kMostUndecided || is_as_good(trial(std::move(choices), open.telling), best);
+  });
 }
 
-Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt,
-                         const std::function<Attempt(Choices)>& trial) {
+Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt, const Trial& trial) {
   size_t attempts = 0;
   std::vector<Note> undecided;
   for (const OpenChoice& open : best.open) {
@@ -125,7 +128,7 @@ Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& at
     auto choices = choices_of_other(best, open);
     if (!choices) continue;
     // What is not tried in time is left open.
-    if (++attempts <= kMostUndecided && !is_as_good(trial(std::move(*choices)), best)) continue;
+    if (++attempts <= kMostUndecided && !is_as_good(trial(std::move(*choices), open.telling), best)) continue;
     const std::string other_size = open.formulas.other.empty() ? "something else" : open.formulas.other;
     undecided.push_back(
         {where, fmt::format("two traces do not determine whether it is {} or {}; add a third trace at {}",
@@ -154,11 +157,10 @@ std::vector<const OpenChoice*> in_turn(const std::vector<OpenChoice>& open) {
 }
 
 // What is not tried in time is guarded too. A guard that no size passes is none: the report says then what a trace would tell.
-Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt,
-                        const std::function<Attempt(Choices)>& trial) {
+Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt, const Trial& trial) {
   Choices choices = best.choices;
-  size_t attempts = 0;
-  std::set<std::vector<int64_t>> held;
+  size_t attempts = 0, attempts_at_places = 0;
+  std::set<std::vector<int64_t>> held;  // which the nodes speak against wherever they are not what was chosen
   std::map<std::vector<int64_t>, size_t> tried;
   std::map<std::string, int64_t> shared;  // by size: of what it is to be a multiple, or one and a remainder
   std::vector<bool> stopped;
@@ -166,14 +168,15 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
   for (const OpenChoice* open : in_turn(best.open)) {
     const Agreement& formulas = open->formulas;
     int64_t& modulus = shared.try_emplace(formulas.size, 1).first->second;
-    if (held.contains(open->wanted) || (formulas.modulus > 0 && modulus % formulas.modulus == 0)) continue;
-    auto of_other = choices_of_other(best, *open);
-    if (!of_other) continue;
-    if (++tried[open->wanted] <= kMostOfAList && ++attempts <= kMostUndecided) {
-      const Attempt other = trial(std::move(*of_other));
-      if (is_held(other, best, *open)) held.insert(open->wanted);
-      if (!is_as_good(other, best)) continue;
+    if (formulas.modulus > 0 && modulus % formulas.modulus == 0) continue;
+    auto of_other = held.contains(open->wanted) ? std::nullopt : choices_of_other(best, *open);
+    bool is_open = of_other.has_value();
+    if (is_open && ++tried[open->wanted] <= kMostOfAList && ++attempts <= kMostUndecided) {
+      const Attempt other = trial(std::move(*of_other), open->telling);
+      is_open = is_as_good(other, best);
+      if (other.is_whole() && other.broken_where_tried == open->telling.size()) held.insert(open->wanted);
     }
+    if (!is_open && !may_stand_alone(best, *open, trial, attempts_at_places)) continue;
     choices.by_values[open->wanted].guarded.insert(formulas);
     guarded.push_back(open);
     if (formulas.modulus > 0) {
@@ -208,29 +211,54 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
   const auto is_emitted = [&](const std::string& size) {
     return std::ranges::any_of(emitted, [&](const std::string& each) { return is_computed_in(size, each); });
   };
-  // What leaves the remainders of the traces may be all at which the model runs.
+  // Where the two differ and the model runs. Of sizes drawn at random few may be in a narrow domain.
   const std::vector<std::vector<int64_t>>& unseen = solver.unseen();
-  std::vector<std::vector<int64_t>> sizes = unseen;
-  if (!variables.empty()) std::ranges::copy(solver.shared_remainders().sizes, std::back_inserter(sizes));
-  std::vector<bool> runs;  // at which the model does
-  for (const std::vector<int64_t>& each : sizes) runs.push_back(domain.has(at_sizes(variables, each)));
+  const auto runs_at = [&](const std::vector<int64_t>& each) { return domain.has(at_sizes(variables, each)); };
+  std::vector<std::vector<int64_t>> drawn = unseen;
+  if (!variables.empty()) std::ranges::copy(solver.shared_remainders().sizes, std::back_inserter(drawn));
+  std::erase_if(drawn, std::not_fn(runs_at));
+  std::optional<std::vector<std::vector<int64_t>>> one_by_one;
+  const auto telling = [&](dim::Dim chosen, dim::Dim other) {
+    constexpr size_t kMostTelling = 6;
+    std::vector<std::vector<int64_t>> tell;
+    const auto add_from = [&](const std::vector<std::vector<int64_t>>& sizes) {
+      for (const std::vector<int64_t>& each : sizes)
+        if (tell.size() < kMostTelling && differ_at(chosen, other, at_sizes(variables, each))) tell.push_back(each);
+    };
+    add_from(drawn);
+    if (!tell.empty()) return tell;
+    if (!one_by_one) {
+      one_by_one = sizes_one_by_one(variables);
+      std::erase_if(*one_by_one, std::not_fn(runs_at));
+      thin_out(*one_by_one);
+    }
+    add_from(*one_by_one);
+    return tell;
+  };
   std::vector<OpenChoice> open;
   const auto add = [&](const std::vector<int64_t>& wanted, size_t next, Rule rule, dim::Dim chosen,
                        const Solution& other, bool is_close) {
-    std::vector<bool> differs = differences(chosen, other.dim, variables, sizes);
-    for (size_t k = 0; k < sizes.size(); ++k) {
-      if (!runs[k] || !differs[k]) continue;
-      Agreement formulas{dim::to_string(chosen), other.rule == Rule::kMadeUp ? "" : dim::to_string(other.dim),
-                         text_of_sizes(variables, sizes[k])};
-      if (const auto shared = shared_remainder(chosen, other.dim, variables)) {
-        formulas.size = dim::to_string(shared->size);
-        formulas.modulus = shared->modulus;
-        formulas.remainder = shared->remainder;
-      }
-      differs.resize(unseen.size());
-      open.push_back({wanted, next, rule, std::move(formulas), other.dim, is_close, std::move(differs)});
+    const auto known = std::ranges::find_if(open, [&](const OpenChoice& each) {
+      return each.wanted == wanted && each.next == next && each.formulas.chosen == dim::to_string(chosen) &&
+             dim::same(each.other, other.dim);
+    });
+    if (known != open.end()) {
+      known->is_close |= is_close;
       return;
     }
+    std::vector<std::vector<int64_t>> tell = telling(chosen, other.dim);
+    if (tell.empty()) return;
+    Agreement formulas{dim::to_string(chosen), other.rule == Rule::kMadeUp ? "" : dim::to_string(other.dim),
+                       text_of_sizes(variables, tell.front())};
+    if (const auto shared = shared_remainder(chosen, other.dim, variables)) {
+      formulas.size = dim::to_string(shared->size);
+      formulas.modulus = shared->modulus;
+      formulas.remainder = shared->remainder;
+    }
+    std::vector<bool> differs;
+    for (const std::vector<int64_t>& each : unseen)
+      differs.push_back(differ_at(chosen, other.dim, at_sizes(variables, each)));
+    open.push_back({wanted, next, rule, std::move(formulas), other.dim, is_close, std::move(tell), std::move(differs)});
   };
   for (const auto& [wanted, all] : solver.taken())
     for (const Taken& taken : all) {
@@ -249,8 +277,7 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
   return open;
 }
 
-Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& attempt,
-                        const std::function<Attempt(Choices)>& trial) {
+Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& attempt, const Trial& trial) {
   if (!best.is_whole()) return best;
   const bool are_two = best.beyond.sizes + best.beyond.unmade > 0;
   const Contradictions& between = best.contradictions;

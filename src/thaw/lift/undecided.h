@@ -27,8 +27,6 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
                                      std::span<const Variable> variables, const Domain& domain);
 
 // The attempt, with what is undecided guarded; of two traces among its unexplained, with a size at which a third would tell.
-// trial: an attempt of which only what the nodes say is known.
-Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& attempt,
-                        const std::function<Attempt(Choices)>& trial);
+Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& attempt, const Trial& trial);
 
 }  // namespace thaw::lifting

@@ -71,6 +71,25 @@ class Probes {
       return *low + modulus * static_cast<int64_t>(random() % steps);
     });
   }
+  std::vector<std::vector<int64_t>> one_by_one() const {
+    constexpr int64_t kMostOfOne = 2048;
+    std::vector<std::vector<int64_t>> all;
+    for (size_t i = 0; i < variables_.size(); ++i) {
+      const Variable& v = variables_[i];
+      const auto [low, high] = std::minmax_element(v.at.begin(), v.at.end());
+      if (!v.varies() || follows_[i].is_known() || *low < -kLargest || *high > kLargest) continue;
+      const int64_t unit = v.kind == Variable::Kind::kDim ? 1 : common_divisor(v.at);
+      const int64_t step = unit * ((*high - *low) / unit / kMostOfOne + 1);
+      int64_t trace = 0;
+      for (int64_t size = *low; size <= *high; size += step, ++trace) {
+        std::vector<int64_t>& sizes = all.emplace_back();
+        for (const Variable& each : variables_) sizes.push_back(each.at[static_cast<size_t>(trace) % each.at.size()]);
+        sizes[i] = size;
+        follow(sizes);
+      }
+    }
+    return all;
+  }
 
  private:
   std::vector<std::vector<int64_t>> draw(size_t most, auto size_of) const {
@@ -171,6 +190,10 @@ std::vector<std::vector<int64_t>> sizes_of_any_step(std::span<const Variable> va
 
 std::vector<std::vector<int64_t>> sizes_between(std::span<const Variable> variables, size_t index, int64_t modulus) {
   return Probes(variables).draw_between(index, modulus);
+}
+
+std::vector<std::vector<int64_t>> sizes_one_by_one(std::span<const Variable> variables) {
+  return Probes(variables).one_by_one();
 }
 
 std::vector<dim::Dim> followed_sizes(std::span<const Variable> variables) { return Probes(variables).follows(); }

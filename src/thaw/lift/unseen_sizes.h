@@ -29,6 +29,10 @@ std::vector<std::vector<int64_t>> sizes_of_any_step(std::span<const Variable> va
 // others.
 std::vector<std::vector<int64_t>> sizes_between(std::span<const Variable> variables, size_t index, int64_t modulus);
 
+// Every size of one variable between the smallest and the largest after the other, as far as they are few; the others as some trace has
+// them.
+std::vector<std::vector<int64_t>> sizes_one_by_one(std::span<const Variable> variables);
+
 // By variable: the size as an expression of others (patches of grids); unknown where it is a size of its own.
 std::vector<dim::Dim> followed_sizes(std::span<const Variable> variables);
 // Of values alone, not of other dims.

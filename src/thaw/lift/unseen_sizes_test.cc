@@ -28,6 +28,26 @@ TEST(UnseenSizes, HaveEachRemainderOfEachSide) {
   }
 }
 
+TEST(UnseenSizes, OneByOneAreAllOfEachSide) {
+  dim::Scope scope;
+  const std::vector<Variable> sides{side(scope, "h", 2, {224, 256, 320}), side(scope, "w", 3, {96, 128, 192})};
+  std::set<int64_t> heights, widths;
+  for (const auto& each : sizes_one_by_one(sides)) {
+    heights.insert(each[0]);
+    widths.insert(each[1]);
+  }
+  EXPECT_EQ(heights.size(), 320u - 224 + 1);
+  EXPECT_EQ(widths.size(), 192u - 96 + 1);
+}
+
+TEST(UnseenSizes, OneByOneAreFewOfLongSides) {
+  dim::Scope scope;
+  const std::vector<Variable> sides{side(scope, "samples", 1, {16'000, 48'000, 1'600'000})};
+  const auto sizes = sizes_one_by_one(sides);
+  EXPECT_LE(sizes.size(), 2'049u);
+  EXPECT_EQ(sizes.front().front(), 16'000);
+}
+
 TEST(UnseenSizes, AreMultiplesOfWhatTheTracesShare) {
   dim::Scope scope;
   const std::vector<Variable> sides{side(scope, "h", 2, {224, 256, 320}), side(scope, "w", 3, {96, 128, 192})};

@@ -20,7 +20,7 @@ struct Difference {
   const ir::Value* value = nullptr;        // in the first trace: a constant read at several places is one
   // Of a Pad's amounts: whether those before, or after, an axis differ, here or where others cut alike (steady_pads.h).
   bool fills_before = false, fills_after = false;
-  // Elements that are the same in every trace, and that the nodes need to be these sizes (unknowns/steady_integers.h).
+  // Elements that are taken for these sizes here: those that are the same in every trace (unknowns/steady_integers.h), and what is tried.
   std::map<size_t, dim::Dim> taken = {};
 };
 

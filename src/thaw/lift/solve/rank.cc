@@ -238,6 +238,26 @@ bool is_told_by_other_side(Dim one, Dim other, std::span<const Variable> variabl
   return false;
 }
 
+// A size with a part of it rounded at another plain share that gives the same in all traces: down, at the half or up.
+std::vector<Dim> rounded_at_other_shares(Dim size, const auto& values_in_traces) {
+  std::vector<Dim> others;
+  for (const dim::Term& term : size.expr()->terms) {
+    const dim::Atom* floor = dim::single_atom(*term.monomial);
+    if (!floor || floor->kind != dim::AtomKind::kFloor) continue;
+    const auto divisor = floor->operands[1].constant();
+    const Dim whole = floor->operands[0];
+    if (!divisor || *divisor < 2 || !whole.is_symbolic()) continue;
+    const Dim own = dim::floor_div(whole, *divisor), part = whole - Dim(dim::constant_of(whole));
+    const std::vector<int64_t> own_at = values_in_traces(own);
+    for (const int64_t share : {int64_t{0}, *divisor / 2, *divisor - 1}) {
+      const Dim other = dim::floor_div(part + Dim(share), *divisor);
+      if (!own_at.empty() && values_in_traces(other) == own_at && !dim::same(own, other))
+        others.push_back(size + Dim(term.coef) * (other - own));
+    }
+  }
+  return others;
+}
+
 // Whether one is the other, or one or two more or less, at each point.
 bool is_rounded_otherwise(std::span<const int64_t> one, std::span<const int64_t> other) {
   return std::ranges::equal(one, other, [](int64_t a, int64_t b) { return a - b <= 2 && b - a <= 2; });
@@ -276,6 +296,14 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
     const std::vector<int64_t>* known = values_of(size);
     return known ? std::vector(known->begin(), known->begin() + std::ssize(wanted)) : std::vector<int64_t>();
   };
+  // Where it says little more than the integers, nothing but plainness says at which share it is rounded.
+  const bool is_weak = is_operand && taken.rule == Rule::kTerm && taken.bits > written - kSaved;
+  for (const Dim size : is_weak ? rounded_at_other_shares(taken.size, values_in_traces) : std::vector<Dim>()) {
+    const std::vector<int64_t>* other_at = values_of(size);
+    if (other_at && *other_at != *at &&
+        !is_told_by_other_side(taken.size, size, variables_, values_in_traces, solved_, rounded_))
+      others.push_back({size, Rule::kTerm, taken.bits + kLead, Makeup::kWithNumber});
+  }
   for (const Term& term : terms) {
     const double more = term.bits - (own == terms.end() ? terms.front().bits : own->bits);
     if (more >= room + shared.bits) break;
@@ -314,7 +342,13 @@ const SharedRemainders& Solver::shared_remainders() const {
   const int64_t most = std::ranges::max(steps);
   SharedRemainders& shared = shared_remainders_.emplace();
   shared.bits = most == 2 ? 0 : std::log2(static_cast<double>(most));
-  for (int64_t k = 1; k <= 12 && most > 1; ++k) {
+  if (most < 2) return shared;
+  // The first ones, and some up to what the traces have.
+  constexpr int64_t kFirst = 12, kMore = 36;
+  int64_t last = kFirst;
+  for (size_t i = 0; i < variables_.size(); ++i) last = std::max(last, std::ranges::max(variables_[i].at) / steps[i]);
+  for (int64_t n = 1; n <= kFirst + kMore; ++n) {
+    const int64_t k = n <= kFirst ? n : kFirst + (last - kFirst) * (n - kFirst) / kMore;
     std::vector<int64_t>& sizes = shared.sizes.emplace_back();
     for (size_t i = 0; i < variables_.size(); ++i)
       sizes.push_back(variables_[i].at.front() % steps[i] + steps[i] * (k + static_cast<int64_t>(i) % 5));

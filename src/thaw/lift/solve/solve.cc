@@ -37,6 +37,16 @@ std::vector<Dim> distances_of(std::span<const Variable> variables, const TensorS
   return found;
 }
 
+// Whether what stands around one integer says the same of another.
+bool is_as(const Around& one, const Around& other) {
+  const auto are_same = [](std::span<const Variable> a, std::span<const Variable> b) {
+    return std::ranges::equal(a, b, [](const Variable& x, const Variable& y) { return dim::same(x.symbol, y.symbol); });
+  };
+  return are_same(one.axes, other.axes) && are_same(one.sizes, other.sizes) && one.windows == other.windows &&
+         one.only_windows == other.only_windows && one.meaning == other.meaning && one.is_number == other.is_number &&
+         one.counts == other.counts && one.ends == other.ends;
+}
+
 }  // namespace
 
 // That measures as much in every trace; unknown where none does, or what measures it may follow from how this was solved before.
@@ -255,13 +265,11 @@ void Solver::take(const std::vector<int64_t>& wanted, const Solution& taken, con
 }
 
 void Solver::note_taken(const std::vector<int64_t>& wanted, Taken taken) const {
-  // What an operand is says no less of an integer that a table is counted by too.
   std::vector<Taken>& all = taken_[wanted];
-  const auto known = std::ranges::find_if(all, [&](const Taken& each) { return dim::same(each.size, taken.size); });
-  if (known == all.end())
-    all.push_back(std::move(taken));
-  else if (!known->around.ends)
-    *known = std::move(taken);
+  const auto is_it = [&](const Taken& each) {
+    return dim::same(each.size, taken.size) && is_as(each.around, taken.around);
+  };
+  if (std::ranges::none_of(all, is_it)) all.push_back(std::move(taken));
 }
 
 std::optional<Dim> Solver::solve_surely(std::span<const int64_t> wanted) {

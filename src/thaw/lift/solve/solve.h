@@ -6,6 +6,7 @@
 // other, some are taken otherwise (backtrack.h).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -89,19 +90,24 @@ struct IntegerPlace {
   auto operator<=>(const IntegerPlace&) const = default;
 };
 
-// A size that an integer is taken for, by its text, and what else it may be.
-struct SteadyChoice {
+// A size that an integer is taken for at one place, by its text, and what else it may be.
+struct ChoiceAtPlace {
   std::string taken = {};
   std::set<std::string> others = {};
-  bool operator==(const SteadyChoice&) const = default;
+  bool operator==(const ChoiceAtPlace&) const = default;
 };
 
 // What is not named takes the first solution, and stays where it is the same in every trace.
 struct Choices {
   std::map<std::vector<int64_t>, Choice> by_values;  // in the traces
-  std::map<IntegerPlace, SteadyChoice> by_place;     // of those that no trace varies
+  std::map<IntegerPlace, ChoiceAtPlace> by_place;  // of those that no trace varies, and where one place is asked about
   bool holds_needs = false;  // whether what nodes need becomes a part of the domain (obligations.h)
-  bool empty() const { return by_values.empty() && by_place.empty(); }
+  // Whether every integer takes its first solution; a guard takes none.
+  bool take_first() const {
+    return by_place.empty() && std::ranges::all_of(by_values, [](const auto& each) {
+             return each.second.index == 0 && each.second.taken.empty() && !each.second.is_doubted;
+           });
+  }
   bool operator==(const Choices&) const = default;
 };
 

@@ -18,10 +18,10 @@ constexpr size_t kMostStates = 2'000;  // of the search
 
 class Search {
  public:
-  Search(const Conditions& conditions, const std::vector<Retaken>& passed_over, bool with_steady)
+  Search(const Conditions& conditions, const std::vector<Retaken>& passed_over, bool with_places)
       : conditions_(conditions),
         passed_over_(passed_over),
-        with_steady_(with_steady),
+        with_places_(with_places),
         of_unknown_(conditions.unknowns.size()),
         is_asked_(conditions.needed.size(), std::vector<bool>(conditions.unseen.size(), true)) {
     for (size_t i = 0; i < conditions_.unknowns.size(); ++i) {
@@ -30,6 +30,23 @@ class Search {
     }
     for (size_t c = 0; c < conditions_.needed.size(); ++c)
       for (const size_t i : conditions_.needed[c].unknowns) of_unknown_[i].push_back(c);
+  }
+
+  // Whether what holds as it is does with one of them taken otherwise.
+  bool stands_alone(size_t unknown, Dim size) {
+    take(unknown, size);
+    const bool breaks = std::ranges::any_of(of_unknown_[unknown], [&](size_t c) {
+      for (size_t k = 0; k < conditions_.unseen.size(); ++k)
+        if (!holds_at(c, k)) {
+          take(unknown, std::nullopt);
+          const bool held = holds_at(c, k);
+          take(unknown, size);
+          if (held) return true;
+        }
+      return false;
+    });
+    take(unknown, std::nullopt);
+    return !breaks;
   }
 
   Agreed run(const Retaken& given) {
@@ -54,7 +71,7 @@ class Search {
  private:
   using Values = std::vector<std::vector<int64_t>>;  // by place and unseen size; empty where there is none
 
-  bool may_take(size_t unknown) const { return with_steady_ || !conditions_.unknowns[unknown].is_steady(); }
+  bool may_take(size_t unknown) const { return with_places_ || !conditions_.unknowns[unknown].is_at_places(); }
 
   Retaken retaken() const {
     Retaken out;
@@ -198,7 +215,7 @@ class Search {
 
   const Conditions& conditions_;
   const std::vector<Retaken>& passed_over_;
-  bool with_steady_;
+  bool with_places_;
   std::vector<std::vector<size_t>> of_unknown_;  // conditions, by unknown
   std::vector<std::vector<bool>> is_asked_;      // by condition and unseen size
   std::vector<Values> values_;                   // by unknown, as it is taken
@@ -211,8 +228,17 @@ class Search {
 }  // namespace
 
 Agreed agree(const Conditions& conditions, const Retaken& given, const std::vector<Retaken>& passed_over,
-             bool with_steady) {
-  return Search(conditions, passed_over, with_steady).run(given);
+             bool with_places) {
+  return Search(conditions, passed_over, with_places).run(given);
+}
+
+std::vector<bool> stand_alone(const Conditions& conditions, const std::vector<Question>& questions) {
+  if (questions.empty()) return {};
+  const std::vector<Retaken> none;
+  Search search(conditions, none, true);
+  std::vector<bool> stand;
+  for (const auto& [unknown, size] : questions) stand.push_back(search.stands_alone(unknown, size));
+  return stand;
 }
 
 }  // namespace thaw::lifting

@@ -29,9 +29,18 @@ struct Agreed {
   std::vector<size_t> doubted = {};  // what stands beside these in conditions that they mend
 };
 
-// given: stays as it is. passed_over: answers that do not count. with_steady: whether integers that are the same in every trace may be
-// taken otherwise, too.
+// given: stays as it is. passed_over: answers that do not count. with_places: whether integers of some places alone may be taken otherwise,
+// too.
 Agreed agree(const Conditions& conditions, const Retaken& given = {}, const std::vector<Retaken>& passed_over = {},
-             bool with_steady = false);
+             bool with_places = false);
+
+// One of the integers, and what it might be.
+struct Question {
+  size_t unknown;
+  dim::Dim size;
+};
+
+// Of each, whether all that the nodes need holds with it, all other integers as they are; but for what fails as it is.
+std::vector<bool> stand_alone(const Conditions& conditions, const std::vector<Question>& questions);
 
 }  // namespace thaw::lifting

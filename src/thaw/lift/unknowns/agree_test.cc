@@ -92,6 +92,30 @@ TEST(Agree, SaysNoWhereNothingElseIsUnknown) {
   EXPECT_EQ(agree(p.conditions, {{0, dim::floor_div(p.n + Dim(2), 4)}}).verdict, Agrees::kNo);
 }
 
+// All pairs of a few sizes: what stands alone is what meets every condition beside the others as they are.
+TEST(StandAlone, IsWhatEveryConditionHoldsWith) {
+  Problem p;
+  const Dim quarter = dim::floor_div(p.n, 4), half = dim::floor_div(p.n, 2);
+  const std::vector<Dim> sizes{quarter, dim::floor_div(p.n - Dim(1), 4), half, dim::ceil_div(p.n, 4) - Dim(1)};
+  const Dim a = p.add(quarter), b = p.add(half), c = p.add(dim::ceil_div(p.n, 2) - Dim(1));
+  p.need(a, quarter, {0});
+  p.need(b + c, p.n - Dim(1), {1, 2});
+  for (size_t unknown = 0; unknown < 3; ++unknown)
+    for (const Dim size : sizes) {
+      if (p.in_traces(size) != p.conditions.unknowns[unknown].wanted) continue;
+      EXPECT_EQ(stand_alone(p.conditions, {{unknown, size}}), std::vector<bool>{p.is_met_by({{unknown, size}})})
+          << unknown << " " << dim::to_string(size);
+    }
+}
+
+TEST(StandAlone, AsksNothingOfWhatFailsAsItIs) {
+  Problem p;
+  const Dim cells = p.add(dim::floor_div(p.n, 4));
+  p.need(cells, dim::floor_div(p.n + Dim(2), 4), {0});  // fails where n leaves 2 or 3 by 4
+  EXPECT_TRUE(stand_alone(p.conditions, {{0, dim::floor_div(p.n + Dim(2), 4)}}).front());
+  EXPECT_FALSE(stand_alone(p.conditions, {{0, dim::ceil_div(p.n, 4) - Dim(1)}}).front());
+}
+
 TEST(Agree, LeavesOpenWhatItCannotSolve) {
   Problem p;
   const Dim cells = p.add(dim::floor_div(p.n, 4)), rows = p.add(dim::floor_div(p.n, 3));
@@ -114,7 +138,7 @@ TEST(Agree, TakesWhatNoTraceVariesOnlyWhereItMay) {
   // Both halves of n and what is padded are as long: the padding is 1 in every trace.
   Problem p;
   const Dim padding = p.add(Dim(1), {Dim(2) - dim::mod(p.n, 12), dim::ceil_div(p.n, 2) * Dim(2) - p.n});
-  p.conditions.unknowns[0].steady_at = {{"padded", 1, 2}};
+  p.conditions.unknowns[0].stands_at = {{"padded", 1, 2}};
   p.conditions.unknowns[0].least = 0;
   p.need(dim::floor_div(p.n + padding, 2), dim::ceil_div(p.n + padding, 2), {0});
   EXPECT_TRUE(agree(p.conditions).retaken.empty());

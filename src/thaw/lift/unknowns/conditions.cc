@@ -26,11 +26,11 @@ Dim symbol_for(size_t place, const std::vector<int64_t>& wanted, dim::Scope& sco
 // By the operand of a node: which of its elements are which symbols.
 using Held = std::unordered_map<const ir::Value*, std::vector<std::pair<size_t, Dim>>>;
 
-// Operands of their own for what holds integers that no trace varies: a constant may stand at other nodes too.
+// Operands of their own for what holds integers of some places alone: a constant may stand at other nodes too.
 Held hold(const std::vector<Unknown>& unknowns, ir::Graph& graph) {
   std::map<std::pair<std::string, int>, std::vector<std::pair<size_t, Dim>>> elements;
   for (const Unknown& unknown : unknowns)
-    for (const IntegerPlace& place : unknown.steady_at)
+    for (const IntegerPlace& place : unknown.stands_at)
       elements[{place.node, place.input}].emplace_back(place.element, unknown.places.front().symbol);
   Held held;
   for (auto& [at, own] : elements) {
@@ -69,7 +69,7 @@ Conditions conditions_of(ir::Model& lifted, const std::unordered_map<const ir::V
   std::unordered_set<const dim::Expr*> solved;
   for (const Unknown& unknown : out.unknowns)
     for (const Unknown::Place& place : unknown.places)
-      if (!unknown.is_steady()) solved.insert(place.taken.expr());
+      if (!unknown.is_at_places()) solved.insert(place.taken.expr());
   for (const auto& [name, size] : written) {
     if (!size.is_symbolic() || scope->symbol_id(size) >= 0 || !solved.insert(size.expr()).second) continue;
     std::vector<int64_t> wanted;
@@ -84,7 +84,7 @@ Conditions conditions_of(ir::Model& lifted, const std::unordered_map<const ir::V
       unknown_of.emplace(scope->symbol_id(place.symbol), i);
       for (size_t k = 0; k < out.traces.size(); ++k)
         out.traces[k][scope->symbol_id(place.symbol)] = out.unknowns[i].wanted[k];
-      if (!out.unknowns[i].is_steady()) symbols.emplace(place.taken.expr(), place.symbol);
+      if (!out.unknowns[i].is_at_places()) symbols.emplace(place.taken.expr(), place.symbol);
     }
   const ir::Transaction edit(lifted);
   const Held held = hold(out.unknowns, *lifted.graph);

@@ -35,11 +35,12 @@ struct Unknown {
   Rule rule = Rule::kConstant;        // of the least plain place
   bool is_solved = true;              // else `taken` is a symbol without a value
   bool follows = false;               // from how others were solved: it is no choice of its own
-  // Where it stands, where it is the same in every trace, and may be a size all the same (steady_integers.h); and the least that it can be.
-  std::vector<IntegerPlace> steady_at = {};
+  // Where it stands, of one that is asked for at these places alone: it is the same in every trace, and may be a size all the same
+  // (steady_integers.h), or other places have the same values. And the least that it can be.
+  std::vector<IntegerPlace> stands_at = {};
   int64_t least = std::numeric_limits<int64_t>::min();
 
-  bool is_steady() const { return !steady_at.empty(); }
+  bool is_at_places() const { return !stands_at.empty(); }
 };
 
 struct Condition {

@@ -129,7 +129,7 @@ class Finder {
         unknown.others = up_to_windows(axis, at, node);
       }
       if (!alike) alike = nodes_alike(node, input, tensors);
-      for (const ir::Node* each : *alike) unknown.steady_at.push_back({each->output(0)->name(), input, element});
+      for (const ir::Node* each : *alike) unknown.stands_at.push_back({each->output(0)->name(), input, element});
       found_.push_back(std::move(unknown));
     }
   }
@@ -214,7 +214,7 @@ std::vector<Unknown> steady_integers(const ir::Node& contradicted, const Alignme
   return Finder(alignment, shapes, windows, variables).run(contradicted);
 }
 
-void note_taken(Alignment& alignment, const std::map<IntegerPlace, SteadyChoice>& choices, dim::Scope& scope) {
+void note_taken(Alignment& alignment, const std::map<IntegerPlace, ChoiceAtPlace>& choices, dim::Scope& scope) {
   if (choices.empty()) return;
   const auto& nodes = alignment.nodes;
   std::unordered_map<std::string_view, size_t> places;  // by what a node's first output is called

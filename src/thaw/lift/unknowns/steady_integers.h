@@ -29,6 +29,6 @@ std::vector<Unknown> steady_integers(const ir::Node& contradicted, const Alignme
                                      std::span<const Variable> variables);
 
 // Notes in the alignment what was taken for such integers.
-void note_taken(Alignment& alignment, const std::map<IntegerPlace, SteadyChoice>& choices, dim::Scope& scope);
+void note_taken(Alignment& alignment, const std::map<IntegerPlace, ChoiceAtPlace>& choices, dim::Scope& scope);
 
 }  // namespace thaw::lifting
