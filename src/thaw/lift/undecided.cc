@@ -174,7 +174,11 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
     if (is_open && ++tried[open->wanted] <= kMostOfAList && ++attempts <= kMostUndecided) {
       const Attempt other = trial(std::move(*of_other), open->telling);
       is_open = is_as_good(other, best);
-      if (other.is_whole() && other.broken_where_tried == open->telling.size()) held.insert(open->wanted);
+      // Of what was taken otherwise as nodes needed it, it is known that they refute some, and no more.
+      const auto choice = best.choices.by_values.find(open->wanted);
+      const bool is_retaken = choice != best.choices.by_values.end() && !choice->second.taken.empty();
+      if (!is_retaken && other.is_whole() && other.broken_where_tried == open->telling.size())
+        held.insert(open->wanted);
     }
     if (!is_open && !may_stand_alone(best, *open, trial, attempts_at_places)) continue;
     choices.by_values[open->wanted].guarded.insert(formulas);
