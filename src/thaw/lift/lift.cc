@@ -176,17 +176,16 @@ std::vector<Unknown> steady_before(const Lifting& l, const ir::Node* contradicte
 // cut: whatever stands there, no node speaks against it.
 std::vector<Unknown> places_of(const Lifting& l, const std::vector<OpenChoice>& open) {
   constexpr size_t kMostPlaces = 256;
-  std::map<std::string, std::vector<const OpenChoice*>> open_of;  // by what was taken
-  for (const OpenChoice& each : open) open_of[each.formulas.chosen].push_back(&each);
+  std::map<std::string, std::vector<int64_t>> wanted_of;  // by what was taken
+  for (const OpenChoice& each : open) wanted_of.emplace(each.formulas.chosen, each.wanted);
   std::vector<Unknown> places;
   for (const FittedTable& table : l.tables)
     for (size_t element = 0; element < table.fit.sizes.size(); ++element) {
       const dim::Dim size = table.fit.sizes[element];
       if (!size.is_symbolic()) continue;
-      const auto known = open_of.find(dim::to_string(size));
-      if (known == open_of.end()) continue;
-      Unknown unknown{.wanted = known->second.front()->wanted, .places = {{{}, size}}};
-      for (const OpenChoice* each : known->second) unknown.others.push_back(each->other);
+      const auto known = wanted_of.find(dim::to_string(size));
+      if (known == wanted_of.end()) continue;
+      Unknown unknown{.wanted = known->second, .places = {{{}, size}}};
       for (const Difference* reader : table.readers) {
         const ir::Value* made = reader->node->outputs().empty() ? nullptr : reader->node->output(0);
         const ops::Role role = ops::role_of(*reader->node, reader->input);
@@ -201,18 +200,18 @@ std::vector<Unknown> places_of(const Lifting& l, const std::vector<OpenChoice>& 
 // Of each, at which places the nodes let the other stand alone.
 void note_places(std::vector<OpenChoice>& open, const Conditions& conditions) {
   const std::vector<Unknown>& unknowns = conditions.unknowns;
-  std::vector<Question> questions;
+  Retaken questions;
   std::vector<OpenChoice*> asks;
   for (OpenChoice& each : open)
     for (size_t i = 0; i < unknowns.size() && !each.formulas.other.empty(); ++i) {
       if (!unknowns[i].is_at_places() || unknowns[i].wanted != each.wanted) continue;
       if (dim::to_string(unknowns[i].places.front().taken) != each.formulas.chosen) continue;
-      questions.push_back({i, each.other});
+      questions.emplace_back(i, each.other);
       asks.push_back(&each);
     }
   const std::vector<bool> stand = stand_alone(conditions, questions);
   for (size_t k = 0; k < questions.size(); ++k)
-    if (stand[k]) asks[k]->alone.push_back(unknowns[questions[k].unknown].stands_at.front());
+    if (stand[k]) asks[k]->alone.push_back(unknowns[questions[k].first].stands_at.front());
 }
 
 // The first node that cannot run at these sizes.
@@ -245,9 +244,8 @@ std::optional<std::vector<int64_t>> prove(Lifting& l, Domain& domain,
     }
     if (l.choices.holds_needs && broken_at.size() < kMostRounds) {
       std::vector<std::vector<int64_t>> others = unseen_sizes(l.variables);
-      std::erase_if(others, [&](const std::vector<int64_t>& each) {
-        return !domain.has(assignment_of(l.variables, [&](size_t i) { return each[i]; }));
-      });
+      std::erase_if(others,
+                    [&](const std::vector<int64_t>& each) { return !domain.has(assignment_at(l.variables, each)); });
       auto need = others.empty()
                       ? std::nullopt
                       : need_at(l.model(), input_shapes(l), l.variables, l.scope, traced, proof.broken_at, others);
@@ -369,7 +367,8 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
         for (const OpenChoice& each : made.open)
           if (std::ranges::find(more, each.telling.front()) == more.end()) more.push_back(each.telling.front());
         made.conditions = conditions_at(lifting, model, traced, more);
-        note_places(made.open, *conditions_at(lifting, model, traced, more, places_of(lifting, made.open)));
+        if (auto places = places_of(lifting, made.open); !places.empty())
+          note_places(made.open, *conditions_at(lifting, model, traced, more, std::move(places)));
       }
       if (!made.open.empty() || !made.choices.take_first())
         made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));

@@ -33,7 +33,7 @@ std::optional<Undecided> need_at(const ir::Model& lifted,
                                  const std::vector<int64_t>& broken_at,
                                  const std::vector<std::vector<int64_t>>& others) {
   const infer::Result facts = infer::infer(lifted, scope, with_shapes(shapes));
-  const dim::Assignment broken = assignment_of(variables, [&](size_t i) { return broken_at[i]; });
+  const dim::Assignment broken = assignment_at(variables, broken_at);
   const std::vector<dim::Assignment> traces = assignments_in_traces(variables),
                                      elsewhere = assignments_at(variables, others);
   for (const ops::Obligation& needed : facts.obligations()) {

@@ -68,9 +68,7 @@ std::vector<SteadySize> find_steady_sizes(const std::vector<ir::Node*>& nodes, c
 std::optional<std::vector<int64_t>> hold_steady(Domain& domain, std::span<const SteadySize> steady,
                                                 const ir::Model& lifted, std::span<const Variable> variables,
                                                 const std::unordered_set<const ir::Node*>& traced) {
-  const auto runs = [&](const std::vector<int64_t>& sizes) {
-    return domain.has(assignment_of(variables, [&](size_t i) { return sizes[i]; }));
-  };
+  const auto runs = [&](const std::vector<int64_t>& sizes) { return domain.has(assignment_at(variables, sizes)); };
   std::optional<std::vector<int64_t>> first;
   for (const std::vector<int64_t>& each : sizes_elsewhere(steady, variables)) {
     if (!runs(each) || find_contradictions(lifted, variables, traced, {each}).broken == 0) continue;

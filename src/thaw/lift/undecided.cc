@@ -23,10 +23,6 @@ namespace {
 
 constexpr size_t kMostTold = 1, kMostUndecided = 16, kMostOfAList = 4;
 
-dim::Assignment at_sizes(std::span<const Variable> variables, const std::vector<int64_t>& sizes) {
-  return assignment_of(variables, [&](size_t i) { return sizes[i]; });
-}
-
 bool differ_at(dim::Dim a, dim::Dim b, const dim::Assignment& sizes) {
   const auto x = dim::evaluate(a, sizes), y = dim::evaluate(b, sizes);
   return x && y && *x != *y;
@@ -217,7 +213,7 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
   };
   // Where the two differ and the model runs. Of sizes drawn at random few may be in a narrow domain.
   const std::vector<std::vector<int64_t>>& unseen = solver.unseen();
-  const auto runs_at = [&](const std::vector<int64_t>& each) { return domain.has(at_sizes(variables, each)); };
+  const auto runs_at = [&](const std::vector<int64_t>& each) { return domain.has(assignment_at(variables, each)); };
   std::vector<std::vector<int64_t>> drawn = unseen;
   if (!variables.empty()) std::ranges::copy(solver.shared_remainders().sizes, std::back_inserter(drawn));
   std::erase_if(drawn, std::not_fn(runs_at));
@@ -227,7 +223,8 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
     std::vector<std::vector<int64_t>> tell;
     const auto add_from = [&](const std::vector<std::vector<int64_t>>& sizes) {
       for (const std::vector<int64_t>& each : sizes)
-        if (tell.size() < kMostTelling && differ_at(chosen, other, at_sizes(variables, each))) tell.push_back(each);
+        if (tell.size() < kMostTelling && differ_at(chosen, other, assignment_at(variables, each)))
+          tell.push_back(each);
     };
     add_from(drawn);
     if (!tell.empty()) return tell;
@@ -261,7 +258,7 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
     }
     std::vector<bool> differs;
     for (const std::vector<int64_t>& each : unseen)
-      differs.push_back(differ_at(chosen, other.dim, at_sizes(variables, each)));
+      differs.push_back(differ_at(chosen, other.dim, assignment_at(variables, each)));
     open.push_back({wanted, next, rule, std::move(formulas), other.dim, is_close, std::move(tell), std::move(differs)});
   };
   for (const auto& [wanted, all] : solver.taken())

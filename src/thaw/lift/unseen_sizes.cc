@@ -107,7 +107,7 @@ class Probes {
   // Those that follow from others: each pass settles one at least, as none follows from itself.
   void follow(std::vector<int64_t>& sizes) const {
     for (size_t pass = 0; pass < sizes.size(); ++pass) {
-      const dim::Assignment at = assignment_of(variables_, [&](size_t i) { return sizes[i]; });
+      const dim::Assignment at = assignment_at(variables_, sizes);
       const std::vector<int64_t> before = sizes;
       for (size_t i = 0; i < sizes.size(); ++i)
         if (follows_[i].is_known()) sizes[i] = dim::evaluate(follows_[i], at).value_or(sizes[i]);

@@ -183,6 +183,10 @@ dim::Assignment assignment_of(std::span<const Variable> variables, const std::fu
   return at;
 }
 
+dim::Assignment assignment_at(std::span<const Variable> variables, const std::vector<int64_t>& sizes) {
+  return assignment_of(variables, [&](size_t i) { return sizes[i]; });
+}
+
 std::vector<dim::Assignment> assignments_in_traces(std::span<const Variable> variables) {
   std::vector<dim::Assignment> all;
   for (size_t k = 0; !variables.empty() && k < variables.front().at.size(); ++k)
@@ -193,8 +197,7 @@ std::vector<dim::Assignment> assignments_in_traces(std::span<const Variable> var
 std::vector<dim::Assignment> assignments_at(std::span<const Variable> variables,
                                             std::span<const std::vector<int64_t>> sizes) {
   std::vector<dim::Assignment> all;
-  for (const std::vector<int64_t>& each : sizes)
-    all.push_back(assignment_of(variables, [&](size_t i) { return each[i]; }));
+  for (const std::vector<int64_t>& each : sizes) all.push_back(assignment_at(variables, each));
   return all;
 }
 

@@ -55,7 +55,8 @@ int id_of(const Variable& variable);
 // Variable i at value_of(i).
 dim::Assignment assignment_of(std::span<const Variable> variables, const std::function<int64_t(size_t)>& value_of);
 
-// All of them in each trace, and at each of some sizes, which are in the order of the variables.
+// At sizes in the order of the variables; at each of several; in each trace.
+dim::Assignment assignment_at(std::span<const Variable> variables, const std::vector<int64_t>& sizes);
 std::vector<dim::Assignment> assignments_in_traces(std::span<const Variable> variables);
 std::vector<dim::Assignment> assignments_at(std::span<const Variable> variables,
                                             std::span<const std::vector<int64_t>> sizes);

@@ -287,7 +287,7 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
   const SharedRemainders none, &shared = is_operand || is_measured ? shared_remainders() : none;
   const auto differs_there = [&](const Term& term) {
     return std::ranges::any_of(shared.sizes, [&](const std::vector<int64_t>& sizes) {
-      const dim::Assignment point = assignment_of(variables_, [&](size_t i) { return sizes[i]; });
+      const dim::Assignment point = assignment_at(variables_, sizes);
       const auto own_value = dim::evaluate(taken.size, point), value = dim::evaluate(term.size, point);
       return own_value && value && *own_value != *value;
     });

@@ -232,12 +232,11 @@ Agreed agree(const Conditions& conditions, const Retaken& given, const std::vect
   return Search(conditions, passed_over, with_places).run(given);
 }
 
-std::vector<bool> stand_alone(const Conditions& conditions, const std::vector<Question>& questions) {
-  if (questions.empty()) return {};
+std::vector<bool> stand_alone(const Conditions& conditions, const Retaken& each) {
   const std::vector<Retaken> none;
   Search search(conditions, none, true);
   std::vector<bool> stand;
-  for (const auto& [unknown, size] : questions) stand.push_back(search.stands_alone(unknown, size));
+  for (const auto& [unknown, size] : each) stand.push_back(search.stands_alone(unknown, size));
   return stand;
 }
 

@@ -34,13 +34,7 @@ struct Agreed {
 Agreed agree(const Conditions& conditions, const Retaken& given = {}, const std::vector<Retaken>& passed_over = {},
              bool with_places = false);
 
-// One of the integers, and what it might be.
-struct Question {
-  size_t unknown;
-  dim::Dim size;
-};
-
-// Of each, whether all that the nodes need holds with it, all other integers as they are; but for what fails as it is.
-std::vector<bool> stand_alone(const Conditions& conditions, const std::vector<Question>& questions);
+// Of each of these alone, whether all that the nodes need holds with it, all other integers as they are; but for what fails as it is.
+std::vector<bool> stand_alone(const Conditions& conditions, const Retaken& each);
 
 }  // namespace thaw::lifting
