@@ -134,8 +134,12 @@ void add_congruence(Domain& domain, Dim size, int64_t modulus, int64_t value) {
   if (modulus <= 1) return;
   for (Congruence& known : domain.congruences) {
     if (!dim::same(known.size, size)) continue;
-    known.modulus = std::lcm(known.modulus, modulus);
-    known.remainder = remainder_of(value, known.modulus);
+    // Both hold in the traces, so that some remainder by both together is as each says.
+    const int64_t wanted = remainder_of(value, modulus), both = std::lcm(known.modulus, modulus);
+    int64_t remainder = known.remainder;
+    while (remainder < both && remainder % modulus != wanted) remainder += known.modulus;
+    known.modulus = both;
+    known.remainder = remainder;
     return;
   }
   domain.congruences.push_back({size, modulus, remainder_of(value, modulus)});
@@ -240,6 +244,15 @@ void add_rounded_numbers(Domain& domain, std::span<const NumberOfSizes> numbers_
         if (const auto divisor = floor.operands[1].constant()) add(dim::symbols_of(floor.operands[0]), *divisor);
       });
     }
+  }
+}
+
+void add_periods(Domain& domain, std::span<const std::pair<Dim, int64_t>> repeated,
+                 std::span<const Variable> variables) {
+  for (const auto& [size, period] : repeated) {
+    const std::vector<int64_t> at = in_traces(size, variables);
+    if (at.size() != 2 || common_step(at) % period != 0 || dim::mod(size, period).is_constant()) continue;
+    add_congruence(domain, size, period, at.front());
   }
 }
 
@@ -376,6 +389,13 @@ std::vector<Note> Domain::notes() const {
   for (const Limit& limit : limits) {
     if (limit.size.is_constant(0)) {
       notes.push_back({dim::to_string(limit.most), "valid from 0, as a table has so many entries", {}});
+      continue;
+    }
+    if (limit.of == Limit::Of::kWindow) {
+      notes.push_back({dim::to_string(limit.most),
+                       fmt::format("valid from {}, as no trace is shorter than a window; a smaller trace extends this",
+                                   dim::to_string(limit.size)),
+                       {}});
       continue;
     }
     const bool is_most = limit.most.is_constant();

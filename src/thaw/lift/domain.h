@@ -113,6 +113,11 @@ void add_whole_divisions(Domain& domain, const ToldRoundings& told, std::span<co
 void add_rounded_numbers(Domain& domain, std::span<const NumberOfSizes> numbers_of_sizes,
                          std::span<const Variable> variables);
 
+// Of axes along which tables begin again after so many places: where two traces, and there are no more, end at the same of these, adds that
+// every size does. A size may be a sum of such a table (durations), and any line meets two of them.
+void add_periods(Domain& domain, std::span<const std::pair<dim::Dim, int64_t>> repeated,
+                 std::span<const Variable> variables);
+
 // Adds it, where it is not there.
 void add_undecided(Domain& domain, Undecided undecided);
 

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <optional>
+#include <unordered_set>
 
 #include "thaw/dim/prove/prove.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
+#include "thaw/lift/solve/floors.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
@@ -42,6 +45,58 @@ std::vector<Limit> index_limits(const ir::Model& lifted, std::span<const Variabl
                most = dim::try_parse(dim::to_string(need.b), scope);
     if (size && most) limits.push_back({*size, *most});
   }
+  return limits;
+}
+
+namespace {
+
+// The least of a variable from which on the size is as large, of a size that grows with it.
+int64_t least_with(dim::Dim size, int64_t wanted, const Variable& v) {
+  int64_t low = 0, high = std::ranges::min(v.at);
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    const auto value = dim::evaluate(size, {{dim::scope_of(v.symbol)->symbol_id(v.symbol), middle}});
+    (value && *value >= wanted ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+std::vector<Limit> window_limits(std::span<const dim::Dim> emitted, std::span<const dim::Dim> guessed,
+                                 std::span<const int64_t> loops, std::span<const Variable> variables) {
+  std::unordered_set<const dim::Atom*> in_guesses, known;
+  for (const dim::Dim size : guessed) for_each_floor(size, [&](const dim::Atom& floor) { in_guesses.insert(&floor); });
+  std::vector<Limit> limits;
+  const auto add = [&](dim::Dim filled, int64_t window) {
+    const std::vector<int64_t> at = in_traces(filled, variables);
+    if (at.empty() || std::ranges::min(at) < window) return;
+    const std::vector<int> symbols = dim::symbols_of(filled);
+    for (const Variable& v : variables) {
+      if (symbols != std::vector<int>{dim::scope_of(v.symbol)->symbol_id(v.symbol)}) continue;
+      // Of several windows the longest for the axis says it all.
+      const int64_t least = least_with(filled, window, v);
+      const auto other =
+          std::ranges::find_if(limits, [&](const Limit& limit) { return dim::same(limit.most, v.symbol); });
+      if (other == limits.end()) return limits.push_back({least, v.symbol, Limit::Of::kWindow});
+      other->size = std::max(*other->size.constant(), least);
+      return;
+    }
+    limits.push_back({window, filled, Limit::Of::kWindow});
+  };
+  // 7 * ceil(n / 28) are windows of 7, of a quarter of the axis. Of a stride alone there are as many, and no more of it.
+  const auto add_windows = [&](const dim::Term& term, const dim::Atom& floor) {
+    const auto divisor = floor.operands[1].constant();
+    if (!divisor || *divisor < 2 || !floor.operands[0].is_symbolic()) return;
+    const int64_t window = std::gcd(term.coef, *divisor), rounded = dim::constant_of(floor.operands[0]);
+    const bool is_up = window > 1 && rounded == *divisor - 1 && in_guesses.contains(&floor);
+    if (is_up && known.insert(&floor).second && std::ranges::find(loops, window) == loops.end())
+      add(dim::ceil_div(floor.operands[0] - dim::Dim(rounded), *divisor / window), window);
+  };
+  for (const dim::Dim size : emitted)
+    for (const dim::Term& term : size.is_symbolic() ? size.expr()->terms : std::vector<dim::Term>())
+      for (const dim::Factor& factor : term.monomial->factors)
+        if (factor.atom->kind == dim::AtomKind::kFloor) add_windows(term, *factor.atom);
   return limits;
 }
 

@@ -16,6 +16,11 @@ namespace thaw::lifting {
 // Those that hold in every trace, and not at any larger size; in the scope's symbols. Sizes that are above 0 in every trace are.
 std::vector<Limit> index_limits(const ir::Model& lifted, std::span<const Variable> variables, dim::Scope& scope);
 
+// Sizes that are filled up to whole windows, and are shorter than one in no trace: code may shrink its windows to those that are (Swin).
+// Of sizes that were guessed. loops: lengths of windows that are cut one by one, of which the last may be short.
+std::vector<Limit> window_limits(std::span<const dim::Dim> emitted, std::span<const dim::Dim> guessed,
+                                 std::span<const int64_t> loops, std::span<const Variable> variables);
+
 // Lengths of tables, a difference of sizes among them, that may be below 0 at sizes no smaller than the traces'.
 std::vector<Limit> length_limits(std::span<const dim::Dim> lengths, std::span<const Variable> variables);
 

@@ -21,6 +21,7 @@
 #include "thaw/lift/align/raise_opset.h"
 #include "thaw/lift/aside.h"
 #include "thaw/lift/backtrack.h"
+#include "thaw/lift/constant_counts.h"
 #include "thaw/lift/index_limits.h"
 #include "thaw/lift/no_ops.h"
 #include "thaw/lift/obligations.h"
@@ -96,6 +97,7 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal) {
   Domain domain;
   const std::vector<dim::Dim>& emitted = l.sizes->emitted();
   add_equal_sides(domain, equal, emitted);
+  add_equal_sides(domain, equal, sizes_behind_constant_counts(l));
   for (const Variable& v : l.variables) {
     if (v.kind != Variable::Kind::kValue || v.varies()) continue;
     if (l.sizes->reads_values_of(l.model().graph->find(v.input))) domain.fixed.push_back(&v);
@@ -103,7 +105,12 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal) {
   add_roundings(domain, emitted, l.solver->guessed(), l.told, l.variables);
   add_limits(domain, l.limits);
   add_limits(domain, index_limits(l.model(), l.variables, l.scope));
+  std::vector<int64_t> loops;
+  for (const WindowLoops& each : l.windows)
+    if (each.size) loops.push_back(*each.size);
+  add_limits(domain, window_limits(emitted, l.solver->guessed(), loops, l.variables));
   for (const FittedTable& table : l.tables) add_limits(domain, length_limits(table.fit.growing, l.variables));
+  for (const FittedTable& table : l.tables) add_periods(domain, table.fit.repeated, l.variables);
   for (const FittedTable& table : l.tables)
     for (const dim::Dim length : table.fit.growing)
       for (Undecided& part : steady_parts(length, l.variables, l.solver->unseen()))
@@ -358,7 +365,9 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     if (options.keep_static.empty()) {
       const auto held = hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);
       made.holds_steady = held.has_value();
-      made.open = open_choices(*lifting.solver, made.emitted, lifting.variables, domain);
+      made.open =
+          open_choices(*lifting.solver, made.emitted, lifting.variables, domain,
+                       [&](const std::vector<int64_t>& sizes) { return runs_at(model, lifting.variables, {sizes}); });
       if (const auto& broken_at = made.broken_at ? made.broken_at : held) {
         made.conditions = conditions_at(lifting, model, traced, {*broken_at},
                                         steady_before(lifting, broken_node(lifting, *broken_at, traced)));

@@ -207,30 +207,42 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
 }  // namespace
 
 std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::string> emitted,
-                                     std::span<const Variable> variables, const Domain& domain) {
+                                     std::span<const Variable> variables, const Domain& domain, const RunsAt& runs_at) {
   const auto is_emitted = [&](const std::string& size) {
     return std::ranges::any_of(emitted, [&](const std::string& each) { return is_computed_in(size, each); });
   };
   // Where the two differ and the model runs. Of sizes drawn at random few may be in a narrow domain.
   const std::vector<std::vector<int64_t>>& unseen = solver.unseen();
-  const auto runs_at = [&](const std::vector<int64_t>& each) { return domain.has(assignment_at(variables, each)); };
+  const auto is_in_domain = [&](const std::vector<int64_t>& each) {
+    return domain.has(assignment_at(variables, each));
+  };
   std::vector<std::vector<int64_t>> drawn = unseen;
   if (!variables.empty()) std::ranges::copy(solver.shared_remainders().sizes, std::back_inserter(drawn));
-  std::erase_if(drawn, std::not_fn(runs_at));
+  std::erase_if(drawn, std::not_fn(is_in_domain));
   std::optional<std::vector<std::vector<int64_t>>> one_by_one;
+  // At sizes where what was chosen does not run, nothing is said against the other.
+  constexpr size_t kMostRun = 64;
+  std::map<std::vector<int64_t>, bool> known_to_run;
+  for (const std::vector<int64_t>& each : unseen) known_to_run.emplace(each, true);
+  const size_t most_known = known_to_run.size() + kMostRun;
+  const auto runs = [&](const std::vector<int64_t>& each) {
+    const auto known = known_to_run.find(each);
+    if (known != known_to_run.end()) return known->second;
+    return known_to_run.size() >= most_known || known_to_run.emplace(each, runs_at(each)).first->second;
+  };
   const auto telling = [&](dim::Dim chosen, dim::Dim other) {
     constexpr size_t kMostTelling = 6;
     std::vector<std::vector<int64_t>> tell;
     const auto add_from = [&](const std::vector<std::vector<int64_t>>& sizes) {
       for (const std::vector<int64_t>& each : sizes)
-        if (tell.size() < kMostTelling && differ_at(chosen, other, assignment_at(variables, each)))
+        if (tell.size() < kMostTelling && differ_at(chosen, other, assignment_at(variables, each)) && runs(each))
           tell.push_back(each);
     };
     add_from(drawn);
     if (!tell.empty()) return tell;
     if (!one_by_one) {
       one_by_one = sizes_one_by_one(variables);
-      std::erase_if(*one_by_one, std::not_fn(runs_at));
+      std::erase_if(*one_by_one, std::not_fn(is_in_domain));
       thin_out(*one_by_one);
     }
     add_from(*one_by_one);

@@ -21,10 +21,13 @@
 
 namespace thaw::lifting {
 
+// Whether the model as it was written contradicts itself nowhere at these sizes.
+using RunsAt = std::function<bool(const std::vector<int64_t>&)>;
+
 // The integers that leave room for chance, and what else they may be at sizes of the domain. emitted: what the model computes; of three
-// traces and more, what was only looked at asks for nothing.
+// traces and more, what was only looked at asks for nothing. The model runs at all unseen sizes of the solver.
 std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::string> emitted,
-                                     std::span<const Variable> variables, const Domain& domain);
+                                     std::span<const Variable> variables, const Domain& domain, const RunsAt& runs_at);
 
 // The attempt, with what is undecided guarded; of two traces among its unexplained, with a size at which a third would tell.
 Attempt require_decided(Attempt best, const std::function<Attempt(Choices)>& attempt, const Trial& trial);

@@ -1,6 +1,8 @@
 // Cells of one length laid over another: lines between two ends, the neighbours of a place and what they weigh.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -21,34 +23,145 @@ double rounded(double value) {
 struct Scaling {
   const char* name;
   Formula scaled, under;
+  Formula over = {};  // of multiples of a step, which may be rounded to even places
 };
 
-std::vector<Scaling> scalings(const Size& n, const Formula& side) {
+std::vector<Scaling> scalings(const Size& n, const Size& side) {
   const Formula i = position(0), two(2);
-  const Formula steps = larger(n - constant_size(1, n.at.size()), Formula(1));
-  return {{"first to first and last to last", i * (side - Formula(1)), steps},
-          {"cell by cell", i * side, n},
+  const Size one = constant_size(1, n.at.size());
+  const Formula steps = larger(n - one, Formula(1));
+  return {{"first to first and last to last", i * (side - one), steps, side - one},
+          {"cell by cell", i * side, n, side},
           {"from centre to centre", larger((two * i + Formula(1)) * side - n, Formula(0)), two * n},
           {"by centres", (two * i + Formula(1)) * side, two * n}};
 }
 
-std::optional<Generated> fit_neighbours(const View& view, const Formula& side, const std::string& text) {
-  const Formula last = side - Formula(1);
-  for (const Scaling& scaling : scalings(view.length(), side)) {
-    const Formula low = scaling.scaled / scaling.under;
-    const std::string place = fmt::format("{} positions, {}", text, scaling.name);
-    if (view.kind == Kind::kInteger) {
-      if (auto fit = checked(view, smaller(low, last), "the nearest or lower of " + place)) return fit;
-      if (auto fit = checked(view, smaller(low + Formula(1), last), "the upper of " + place)) return fit;
-      const Formula half = (scaling.scaled + scaling.scaled + scaling.under) / (scaling.under + scaling.under);
-      if (auto fit = checked(view, smaller(half, last), "the nearest of " + place)) return fit;
-    } else {
-      const Formula rest = as_real(scaling.scaled % scaling.under) / as_real(scaling.under);
-      if (auto fit = checked(view, rest, "the weight of the upper of " + place)) return fit;
-      if (auto fit = checked(view, real_number(1) - rest, "the weight of the lower of " + place)) return fit;
+// What a place becomes: the cell that it is in or the one above it, or how much of it is the upper one's.
+struct Rounding {
+  const char* name;
+  Formula (*of)(const Scaling& scaling, const Formula& last);
+};
+
+// Of two as near the upper one.
+Formula nearest_of(const Scaling& s) { return (s.scaled + s.scaled + s.under) / (s.under + s.under); }
+Formula nearest_even_of(const Scaling& s) {
+  if (!s.over) return {};
+  const Formula upper = nearest_of(s);
+  const Formula is_halfway = equal((s.scaled + s.scaled + s.under) % (s.under + s.under), Formula(0));
+  return upper - as_integer(both(is_halfway, equal(upper % Formula(2), Formula(1))));
+}
+
+// As frameworks compute it: a step in float32, each place a multiple of it, of two as near the even one.
+Formula nearest_single_of(const Scaling& s) {
+  if (!s.over) return {};
+  const Formula step = in_single(as_real(s.over) / as_real(s.under));
+  const Formula place = in_single(step * as_real(position(0))), half = real_number(0.5);
+  const Formula upper = whole_part(in_single(place + half));
+  const Formula is_halfway = equal(in_single(as_real(upper) - half), place);
+  return upper - as_integer(both(is_halfway, equal(upper % Formula(2), Formula(1))));
+}
+
+Formula nearest_lower_of(const Scaling& s) {
+  return s.over ? (s.scaled + s.scaled + s.under - Formula(1)) / (s.under + s.under) : Formula();
+}
+Formula within_last(const Formula& place, const Formula& last) { return place ? smaller(place, last) : place; }
+
+constexpr Rounding kCells[] = {
+    {"the nearest or lower of",
+     [](const Scaling& s, const Formula& last) { return smaller(s.scaled / s.under, last); }},
+    {"the upper of",
+     [](const Scaling& s, const Formula& last) { return smaller(s.scaled / s.under + Formula(1), last); }},
+    {"the nearest of", [](const Scaling& s, const Formula& last) { return smaller(nearest_of(s), last); }},
+    {"the nearest, of two the even, of",
+     [](const Scaling& s, const Formula& last) { return within_last(nearest_even_of(s), last); }},
+    {"the nearest in float32, of two the even, of",
+     [](const Scaling& s, const Formula& last) { return within_last(nearest_single_of(s), last); }},
+    {"the nearest, of two the lower, of",
+     [](const Scaling& s, const Formula& last) { return within_last(nearest_lower_of(s), last); }},
+};
+
+Formula share_of_upper(const Scaling& s) { return as_real(s.scaled % s.under) / as_real(s.under); }
+constexpr Rounding kWeights[] = {
+    {"the weight of the upper of", [](const Scaling& s, const Formula&) { return share_of_upper(s); }},
+    {"the weight of the lower of", [](const Scaling& s, const Formula&) { return real_number(1) - share_of_upper(s); }},
+};
+
+// Cells of a length laid over those of another.
+struct Neighbours {
+  Size side;
+  size_t scaling;
+  const Rounding* rounding;
+
+  Formula over(const Size& n) const { return over(n, side); }
+  Formula over(const Size& n, const Size& of) const {
+    return rounding->of(scalings(n, of)[scaling], of - constant_size(1, of.at.size()));
+  }
+  bool holds_in(const View& view) const {
+    const Formula formula = over(view.length());
+    return formula && holds(view, formula, 0, 1);
+  }
+  std::string text(const Size& n) const {
+    return fmt::format("{} {} positions, {}", rounding->name, dim::to_string(side.dim),
+                       scalings(n, side)[scaling].name);
+  }
+};
+
+std::vector<Neighbours> neighbours_in(const View& view, const Size& side) {
+  std::vector<Neighbours> found;
+  const std::vector<Scaling> all = scalings(view.length(), side);
+  const std::span<const Rounding> roundings =
+      view.kind == Kind::kInteger ? std::span<const Rounding>(kCells) : std::span<const Rounding>(kWeights);
+  for (size_t i = 0; i < all.size(); ++i)
+    for (const Rounding& rounding : roundings)
+      if (const Neighbours each{side, i, &rounding}; each.holds_in(view)) found.push_back(each);
+  return found;
+}
+
+// Sizes between the traces', and each variable at many from the smallest on, the others as the first trace has them.
+std::vector<std::vector<int64_t>> sizes_to_look_at(const TableContext& context) {
+  constexpr int64_t kMostOfOne = 512;
+  std::vector<std::vector<int64_t>> all = context.solver.unseen();
+  std::vector<int64_t> first;
+  for (const Variable& v : context.variables) first.push_back(v.at.front());
+  for (size_t i = 0; i < first.size(); ++i) {
+    const int64_t largest = 2 * std::ranges::max(context.variables[i].at), step = 1 + largest / kMostOfOne;
+    for (int64_t size = 1; context.variables[i].varies() && size <= largest; size += step) {
+      all.push_back(first);
+      all.back()[i] = size;
     }
   }
+  return all;
+}
+
+// Sizes at which two of them differ, by variable; nullopt where they do at none that is looked at.
+std::optional<std::vector<int64_t>> sizes_that_tell(const Neighbours& one, const Neighbours& other, const Size& n,
+                                                    const TableContext& context) {
+  for (const std::vector<int64_t>& sizes : sizes_to_look_at(context)) {
+    const dim::Assignment at = assignment_at(context.variables, sizes);
+    const auto there = [&](const Size& size) { return Size{size.dim, {dim::evaluate(size.dim, at).value_or(0)}}; };
+    const Size length = there(n);
+    if (length.at[0] < 1 || there(one.side).at[0] < 1 || there(other.side).at[0] < 1) continue;
+    const Points all = all_places({&length, 1}, 0);
+    const auto cells = [&](const Neighbours& each) {
+      return evaluate(each.over(length, there(each.side)), all).entries;
+    };
+    if (cells(one) != cells(other)) return sizes;
+  }
   return std::nullopt;
+}
+
+// The first, where all of them are the same at all sizes that are looked at.
+std::optional<Generated> only_one_of(const std::vector<Neighbours>& found, const View& view, TableContext& context) {
+  if (found.empty()) return std::nullopt;
+  const Size& n = view.length();
+  for (const Neighbours& other : found) {
+    const auto telling = &other == &found.front() ? std::nullopt : sizes_that_tell(found.front(), other, n, context);
+    if (!telling) continue;
+    context.untold = fmt::format("'{}' and '{}' give its entries alike; a trace at {} tells", found.front().text(n),
+                                 other.text(n), text_of_sizes(context.variables, *telling));
+    return std::nullopt;
+  }
+  return checked(view, found.front().over(n), found.front().text(n));
 }
 
 // Whether all steps are alike in each trace, of several there: then nothing tells places that are rounded one by one from multiples of a
@@ -115,14 +228,16 @@ std::optional<Generated> fit_positions(const Given& column) {
     bool fits = true;
     for (size_t k = 0; k < view.traces(); ++k) fits &= low[k] <= v.at[k] && v.at[k] <= high[k];
     if (!fits) continue;
-    if (auto fit = fit_neighbours(view, Size{v.symbol, v.at}, dim::to_string(v.symbol))) return fit;
+    const std::vector<Neighbours> found = neighbours_in(view, Size{v.symbol, v.at});
+    if (!found.empty()) return only_one_of(found, view, column.context);
   }
   constexpr int64_t kMostTried = 64;
   const int64_t least = std::max<int64_t>(2, *std::max_element(low.begin(), low.end()));
   const int64_t most = std::min(least + kMostTried, *std::min_element(high.begin(), high.end()));
+  std::vector<Neighbours> found;
   for (int64_t side = least; side <= most; ++side)
-    if (auto fit = fit_neighbours(view, Formula(side), std::to_string(side))) return fit;
-  return std::nullopt;
+    std::ranges::copy(neighbours_in(view, constant_size(side, view.traces())), std::back_inserter(found));
+  return only_one_of(found, view, column.context);
 }
 
 // Of traces that all have as many: no size is asked for, as one for each run of one position would be.
@@ -151,7 +266,8 @@ std::optional<Generated> fit_weights(const Given& column) {
   sides.erase(std::unique(sides.begin(), sides.end()), sides.end());
   for (const int64_t side : sides)
     if (side > 1 && side < kLargestSide)
-      if (auto fit = fit_neighbours(view, Formula(side), std::to_string(side))) return fit;
+      if (const auto found = neighbours_in(view, constant_size(side, view.traces())); !found.empty())
+        return checked(view, found.front().over(view.length()), found.front().text(view.length()));
   return std::nullopt;
 }
 

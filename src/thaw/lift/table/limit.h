@@ -1,13 +1,20 @@
-// How far a lookup table goes. Internal to lift/.
+// Where a table, or what else is known of the traces' sizes alone, ends. Internal to lift/.
 #pragma once
+
+#include <cstdint>
 
 #include "thaw/dim/expr/expr.h"
 
 namespace thaw::lifting {
 
-// A model that reads the table runs where size <= most.
+// The model runs where size <= most.
 struct Limit {
+  enum class Of : uint8_t {
+    kTable,  // that is read no further
+    kWindow  // that is filled up, but in no trace by the whole axis
+  };
   dim::Dim size, most;
+  Of of = Of::kTable;
 };
 
 }  // namespace thaw::lifting

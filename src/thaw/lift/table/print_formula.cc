@@ -95,6 +95,28 @@ void add_sizes(const Formula& formula, std::unordered_set<const FormulaNode*>& s
   for (const Formula& operand : node.operands) add_sizes(operand, seen, sizes);
 }
 
+// The axis that a formula is the position along, a number moved or not.
+std::optional<int> axis_of(const Formula& formula) {
+  const FormulaNode& node = formula.node();
+  if (node.op == FormulaOp::kPosition) return node.axis;
+  if (node.op != FormulaOp::kAdd && node.op != FormulaOp::kSub) return std::nullopt;
+  const FormulaNode& moved = node.operands[1].node();
+  return moved.op == FormulaOp::kNumbers && moved.numbers.size() == 1 ? axis_of(node.operands[0]) : std::nullopt;
+}
+
+void add_periods(const Formula& formula, std::unordered_set<const FormulaNode*>& seen,
+                 std::vector<std::pair<int, int64_t>>& periods) {
+  const FormulaNode& node = formula.node();
+  if (!seen.insert(&node).second) return;
+  if (node.op == FormulaOp::kMod) {
+    const FormulaNode& by = node.operands[1].node();
+    const auto axis = axis_of(node.operands[0]);
+    if (axis && by.op == FormulaOp::kNumbers && by.numbers.size() == 1)
+      periods.emplace_back(*axis, static_cast<int64_t>(by.numbers[0]));
+  }
+  for (const Formula& operand : node.operands) add_periods(operand, seen, periods);
+}
+
 }  // namespace
 
 std::vector<dim::Dim> sizes_in(const Formula& formula) {
@@ -102,6 +124,13 @@ std::vector<dim::Dim> sizes_in(const Formula& formula) {
   std::vector<dim::Dim> sizes;
   add_sizes(formula, seen, sizes);
   return sizes;
+}
+
+std::vector<std::pair<int, int64_t>> periods_in(const Formula& formula) {
+  std::unordered_set<const FormulaNode*> seen;
+  std::vector<std::pair<int, int64_t>> periods;
+  add_periods(formula, seen, periods);
+  return periods;
 }
 
 }  // namespace thaw::lifting

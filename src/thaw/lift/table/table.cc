@@ -14,12 +14,18 @@
 namespace thaw::lifting {
 TableFit made_of(const View& view, Generated generated) {
   ops::Shape counted;
-  for (const Part& part : generated.parts) std::ranges::copy(sizes_in(part.formula), std::back_inserter(counted));
+  std::vector<std::pair<dim::Dim, int64_t>> repeated;
+  for (const Part& part : generated.parts) {
+    std::ranges::copy(sizes_in(part.formula), std::back_inserter(counted));
+    for (const auto& [axis, period] : periods_in(part.formula))
+      if (static_cast<size_t>(axis) < view.growing.size()) repeated.emplace_back(view.growing[axis].dim, period);
+  }
   return {.description = std::move(generated.description),
           .emit = [form = view.without_entries(),
                    parts = std::move(generated.parts)](TableEmitter& e) { return emit_parts(form, parts, e); },
           .departs = generated.departs,
-          .counted = std::move(counted)};
+          .counted = std::move(counted),
+          .repeated = std::move(repeated)};
 }
 
 namespace {

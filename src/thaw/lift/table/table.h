@@ -27,6 +27,8 @@ struct TableFit {
   bool is_guessed = false;                        // of sizes: one of them is met by chance easily (Rule)
   ops::Shape counted = {};                        // of a table: sizes in its formulas
   ops::Shape growing = {};  // of a table: the sizes of its axes that grow, where it was fitted along them
+  std::vector<std::pair<dim::Dim, int64_t>> repeated =
+      {};  // of such axes: after how many places the table begins again
 };
 
 // Tables that are no learned grid resized, by what they hold and the grids that they may be; with what the traces leave open of them.

@@ -28,6 +28,9 @@ constexpr size_t kMostHalved = 48;                   // forms whose differences 
 constexpr double kWindow = 1.5;                      // a number that readers cut by
 // Rounded elsewhere than at none, at half or at all of a piece: what convolutions leave, which is a tensor's size.
 constexpr double kOddShare = 7;
+// To the nearest, as frames around their middles are counted: rarer than up, but no number has to be said.
+constexpr double kNearest = 5.25;
+constexpr double kUpwards = 2.5, kDownwards = 3.5;
 constexpr double kOtherWay = 3, kHalfOfCut = 3;
 constexpr double kMoreThanABatch = 4;
 constexpr double kCutPosition = 4;  // more than a cut size
@@ -152,9 +155,12 @@ class Making {
     if (atom_.cut != Atom::Cut::kTwice) add(Shape::kLast, 1, 1, kBitsOfLast);
     if (atom_.cut == Atom::Cut::kNot) return std::move(forms_);
     pieces(kLargestPiece, 0);
-    for (int64_t n = 3; n <= kLargestPiece; ++n)
-      for (int64_t r = 1; r + 1 < n && (n <= kLargestRounded || std::has_single_bit(static_cast<uint64_t>(n))); ++r)
-        add(Shape::kRounded, n, r, (2 * r == n ? 3 : kOddShare) + bits_of_piece(n) + bits_of(r));
+    for (int64_t n = 3; n <= kLargestPiece; ++n) {
+      add(Shape::kRounded, n, n / 2, kNearest + bits_of_piece(n));
+      if (n > kLargestRounded && !std::has_single_bit(static_cast<uint64_t>(n))) continue;
+      for (int64_t r = 1; r + 1 < n; ++r)
+        if (r != n / 2) add(Shape::kRounded, n, r, kOddShare + bits_of_piece(n) + bits_of(r));
+    }
     for (int64_t n = 2; n <= kLargestShare; ++n)
       for (int64_t p = 2; p <= kLargestShare; ++p) {
         if (std::gcd(p, n) != 1) continue;
@@ -177,9 +183,9 @@ class Making {
       // What is cut twice is rounded the same way both times, mostly.
       add(Shape::kFloor, n, 1, 1 + piece + (part_ < 0 ? kOtherWay : 0));
       add(Shape::kCeil, n, 1, 1.5 + piece + (part_ > 1 ? kOtherWay : 0));
-      add(Shape::kUp, n, 1, 2.5 + piece);
+      add(Shape::kUp, n, 1, kUpwards + piece);
       add(Shape::kMissing, n, 1, 3 + piece);
-      add(Shape::kDown, n, 1, 3.5 + piece);
+      add(Shape::kDown, n, 1, kDownwards + piece);
       add(Shape::kLeft, n, 1, 3.5 + piece);
       add(Shape::kHalfMissingDown, n, 1, 4.5 + piece);
       add(Shape::kHalfMissingUp, n, 1, 4.5 + piece);
@@ -226,8 +232,21 @@ const std::vector<Forms::Form>& Forms::of(const Atom& atom) {
   return forms;
 }
 
+const Forms::Form& Forms::pieces(const Form& itself, Shape shape, int64_t n) {
+  const auto [known, is_new] = pieces_.try_emplace({itself.of.expr(), shape, n}, itself);
+  Form& form = known->second;
+  if (is_new) {
+    form.shape = shape;
+    form.n = n;
+    form.bits = (shape == Shape::kUp ? kUpwards : kDownwards) + bits_of_piece(n);
+    for (int64_t& v : form.at) v = value_of(shape, n, form.p, v);
+    form.hash = hash_of(form.at);
+  }
+  return form;
+}
+
 Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cuts& cuts, Meaning meaning)
-    : num_traces_(num_traces), meaning_(meaning) {
+    : num_traces_(num_traces), meaning_(meaning), made_(&forms) {
   std::ranges::stable_sort(atoms, {}, &Atom::bits);
   std::erase_if(atoms, [](const Atom& atom) { return !std::ranges::all_of(atom.at, is_small) || is_steady(atom.at); });
   std::unordered_map<const void*, Atom::Cut> cut_of;
@@ -256,7 +275,7 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
       const bool is_known = is_of_readers || is_among(cuts.others);
       double bits = atom.bits + form.bits - (is_known ? bits_of_piece(form.n) - kWindow : 0);
       if (is_part && meaning == Meaning::kPlace) bits += kCutPosition;
-      forms_.push_back({&form, bits, is_told, is_exact, is_known, atom.role});
+      forms_.push_back({&form, bits, is_told, is_exact, is_known, atom.role, atom.cut});
     }
   }
   std::ranges::stable_sort(forms_, {}, &Used::bits);
@@ -301,6 +320,27 @@ void Terms::find_linear(Wanted wanted, std::vector<Found>& found) const {
     found.push_back({Operator::kNone, &x, nullptr, factor, more,
                      x.bits + bits_of_factor(factor) + bits_of_offset(more, is_cut(*x.form)) - known + of_batch -
                          (fills ? kFills : 0)});
+  }
+}
+
+// Whole pieces longer than any form's, of which the integers themselves tell: what a stride and the halves after it share.
+void Terms::find_long_pieces(Wanted wanted, std::deque<Used>& used, std::vector<Found>& found) const {
+  int64_t piece = 0;
+  for (const int64_t v : wanted) piece = std::gcd(piece, v);
+  if (piece <= kLargestPiece) return;
+  for (const Used& x : forms_) {
+    if (x.form->shape != Shape::kItself || x.form->part != 1 || x.cut == Atom::Cut::kNot) continue;
+    for (const Shape shape : {Shape::kUp, Shape::kDown}) {
+      bool fits = true, is_whole = true;
+      for (size_t k = 0; k < num_traces_ && fits; ++k) {
+        fits = value_of(shape, piece, 1, x.at()[k]) == wanted[k];
+        is_whole &= x.at()[k] == wanted[k];
+      }
+      if (!fits || is_whole) continue;
+      const Forms::Form& form = made_->pieces(*x.form, shape, piece);
+      used.push_back({&form, x.bits + form.bits, false, false, false, x.role, x.cut});
+      found.push_back({Operator::kNone, &used.back(), nullptr, 1, 0, used.back().bits});
+    }
   }
 }
 
@@ -610,9 +650,11 @@ bool Terms::is_told(const Found& term) {
 std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
   if (!std::ranges::all_of(wanted, is_small)) return {};
   std::vector<Found> found;
+  std::deque<Used> long_pieces;
   std::vector<Term> terms;
   if (is_steady(wanted)) terms.push_back({Dim(wanted.front()), Values(num_points_, wanted.front()), 1});
   find_linear(wanted, found);
+  if (!is_steady(wanted)) find_long_pieces(wanted, long_pieces, found);
   if (!is_steady(wanted)) find_bounded(wanted, found);
   if (!is_steady(wanted)) find_extremes(wanted, found);
   find_pairs(wanted, found);

@@ -4,7 +4,7 @@
 // An expression is made of atoms: sizes with their values at some points, of which the traces are the first. The others are sizes that
 // no trace has. Two expressions that agree in the traces and not at these are what the traces leave open.
 //
-//   form  a; 2a - 1; a - 1 of what is no input's axis, for products; a/n, (a + r)/n and pa/q rounded either way; whole pieces of n in it, up or down, what is missing to them, halves of
+//   form  a; 2a - 1; a - 1 of what is no input's axis, for products; a/n, (a + r)/n, a/n to the nearest and pa/q rounded either way; whole pieces of n in it, up or down, what is missing to them, halves of
 //         that, and what is left; the same of whole parts a/m of it
 //   term  k * form + c; form + form, form - form, form * form, form / form exactly, (form - form) / 2; the product of three;
 //         an exact part of a product of atoms;
@@ -18,9 +18,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -100,8 +102,11 @@ class Forms {
   };
   // In the order in which they are made; they stay.
   const std::vector<Form>& of(const Atom& atom);
+  // Whole pieces of any length in an atom that is as it is: kUp or kDown. It stays.
+  const Form& pieces(const Form& itself, Shape shape, int64_t n);
 
  private:
+  std::map<std::tuple<const void*, Shape, int64_t>, Form> pieces_;       // by the atom's expression
   std::map<std::pair<const void*, Atom::Cut>, std::vector<Form>> made_;  // by the atom's expression
 };
 
@@ -128,6 +133,7 @@ class Terms {
     bool is_exact;  // whether it rounds nothing in any trace
     bool is_known;  // whether something tells by what it is cut
     Atom::Role role;
+    Atom::Cut cut;
     const std::vector<int64_t>& at() const { return form->at; }
   };
   enum class Operator : uint8_t { kNone, kPlus, kMinus, kTimes, kOver, kHalfDown, kHalfUp, kMin, kMax };
@@ -146,6 +152,7 @@ class Terms {
   using Wanted = std::span<const int64_t>;
 
   void find_linear(Wanted wanted, std::vector<Found>& found) const;
+  void find_long_pieces(Wanted wanted, std::deque<Used>& used, std::vector<Found>& found) const;
   void find_bounded(Wanted wanted, std::vector<Found>& found) const;
   std::vector<const Used*> plainest_atoms() const;  // as they are, of which two and three are combined
   void find_extremes(Wanted wanted, std::vector<Found>& found) const;
@@ -167,6 +174,7 @@ class Terms {
 
   size_t num_traces_, num_points_ = 0;
   Meaning meaning_;
+  Forms* made_;
   std::vector<Used> forms_;  // the cheapest of those that agree at all points, by bits
   size_t num_of_pairs_ = 0;  // of these, that are combined
   std::unordered_map<uint64_t, std::vector<uint32_t>> by_traces_;  // these, by what they are in the traces

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -47,6 +48,7 @@ std::vector<Values> all_forms() {
       add(side, [n](int64_t v) { return (v + n - 1) / n * n; });
       add(side, [n](int64_t v) { return v / n * n; });
       add(side, [n](int64_t v) { return (v + n - 1) / n * n - v; });
+      add(side, [n](int64_t v) { return (v + n / 2) / n; });
       // What is left of sides that are all shorter than a piece says nothing of longer ones.
       if (std::any_of(side.begin(), side.begin() + kTraces, [n](int64_t v) { return v >= n; }))
         add(side, [n](int64_t v) { return v % n; });
@@ -94,6 +96,25 @@ TEST(Terms, HaveEveryFormTimesANumberAndWithANumber) {
       wanted.assign(at.begin(), at.begin() + kTraces);
       if (varies(wanted)) {
         EXPECT_TRUE(has(sides.find(wanted, 20000), at)) << testing::PrintToString(at);
+      }
+    }
+}
+
+// Pieces longer than any form's, up and down: what all integers are multiples of.
+TEST(Terms, HaveWholePiecesOfAnyLength) {
+  dim::Scope scope;
+  const Values lengths{2291, 1197, 908, 1307, 1750, 2001, 2080, 2816, 3527};
+  Forms forms;
+  const Terms terms({{scope.symbol("n"), lengths}}, kTraces, forms);
+  for (int64_t n = 65; n <= 400; ++n)
+    for (const int64_t more : {n - 1, int64_t{0}}) {
+      Values at;
+      for (const int64_t v : lengths) at.push_back((v + more) / n * n);
+      const Values wanted(at.begin(), at.begin() + kTraces);
+      int64_t shared = 0;
+      for (const int64_t v : wanted) shared = std::gcd(shared, v);
+      if (shared == n) {
+        ASSERT_TRUE(has(terms.find(wanted, 200), at)) << n << ": " << testing::PrintToString(at);
       }
     }
 }

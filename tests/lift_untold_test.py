@@ -1,0 +1,120 @@
+"""What traces leave open in models of people: frames around their middles, windows that shrink, lines that squares make, nearest places."""
+import math
+
+import numpy as np
+import pytest
+
+from lift_net import Net, seen_of, up
+
+
+def framed(n, hop, window=30):
+    """Frames around their middles, as Kaldi counts them without snipped edges: half a hop and more makes another."""
+    net = Net()
+    count = (n + hop // 2) // hop
+    x = net.add("Pad", "x", net.ints(0, 0, window, window))
+    places = np.arange(count)[:, None] * hop + np.arange(window)[None]
+    return net.model([1, n], net.add("Gather", x, net.constant(places), axis=1))
+
+
+@pytest.mark.parametrize("traces", [(1013, 1499, 2111), (1024, 1536, 2560), (2400, 1280, 2324), (1666, 2316, 1164), (619, 858, 1417)], ids=str)
+@pytest.mark.parametrize("hop", [15, 20, 24, 50, 60])
+def test_frames_around_their_middles(thaw, save, tmp_path, hop, traces):
+    unseen = [*range(1100, 2100, 37), *(hop * 40 + r for r in (0, 1, hop // 2 - 1, hop // 2, hop // 2 + 1, hop - 1))]
+    seen = seen_of(thaw, save, tmp_path, lambda n: framed(n, hop), traces, unseen)
+    assert set(seen.values()) <= {"right", "guard"}, (hop, traces, seen)
+
+
+def filled(n, whole):
+    """Zeros of whole pieces, and what comes in written over the first of them; a stride of 10 and three halves."""
+    net = Net()
+    count = up(n, whole) * whole
+    indices = np.arange(n)[:, None]
+    flat = net.add("Reshape", "x", net.ints(n))
+    y = net.add("ScatterND", net.constant(np.zeros(count, np.float32)), net.constant(indices), flat)
+    y = net.add("Reshape", y, net.ints(1, 1, count))
+    y = net.add("MaxPool", y, kernel_shape=[10], strides=[10])
+    return net.model([1, n], net.add("MaxPool", y, kernel_shape=[whole // 10], strides=[whole // 10]))
+
+
+@pytest.mark.parametrize("whole", [80, 160, 320])
+@pytest.mark.parametrize("traces", [(2291, 1197, 908), (1013, 1499, 2111), (1307, 1750, 2816)], ids=str)
+def test_whole_pieces_longer_than_windows(thaw, save, tmp_path, traces, whole):
+    seen = seen_of(thaw, save, tmp_path, lambda n: filled(n, whole), traces, (911, 1300, 1601, 2001, 2079, 2081, 2250, 3527))
+    assert set(seen.values()) <= {"right", "guard"}, seen
+
+
+def attended(n, window):
+    """Means of windows that are no longer than all there is."""
+    net = Net()
+    window = min(window, n)
+    count = up(n, window)
+    y = net.add("Pad", "x", net.ints(0, 0, 0, 0, count * window - n, 0))
+    y = net.add("Reshape", y, net.ints(1, count, window, 3))
+    y = net.add("Sub", y, net.add("ReduceMean", y, net.ints(2), keepdims=1))
+    y = net.add("Reshape", y, net.ints(1, count * window, 3))
+    return net.model([1, n, 3], net.add("Slice", y, net.ints(0), net.ints(n), net.ints(1)))
+
+
+@pytest.mark.parametrize("traces", [(50, 53, 71), (63, 48, 85), (37, 101, 130)], ids=str)
+def test_windows_no_longer_than_all_there_is(thaw, save, tmp_path, traces):
+    """No trace is shorter than a window: nothing says what becomes of one that is."""
+    unseen = (7, 20, 29, 31, 33, 60, 97, 150)
+    seen = seen_of(thaw, save, tmp_path, lambda n: attended(n, 32), traces, unseen)
+    assert set(seen.values()) <= {"right", "guard"} and "right" in seen.values(), seen
+
+
+def test_a_trace_shorter_than_a_window_is_no_reason_for_a_guard(thaw, save, tmp_path):
+    def windows(n):
+        net = Net()
+        count = up(n, 16)
+        y = net.add("Pad", "x", net.ints(0, 0, 0, 0, count * 16 - n, 0))
+        y = net.add("Reshape", y, net.ints(1, count, 16, 3))
+        y = net.add("Reshape", net.add("ReduceSum", y, net.ints(2), keepdims=0), net.ints(1, count, 3))
+        return net.model([1, n, 3], y)
+    seen = seen_of(thaw, save, tmp_path, windows, (13, 37, 53), (5, 9, 20, 45, 64, 80))
+    assert len(seen) == 6 and set(seen.values()) == {"right"}, seen
+
+
+def rectified(h, w):
+    """A grid of 32 rows, and as many columns as keep the aspect."""
+    net = Net()
+    columns = math.ceil(32 * w / h)
+    rows = np.linspace(-1, 1, 32, dtype=np.float32)[:, None].repeat(columns, 1)
+    across = np.linspace(-1, 1, columns, dtype=np.float32)[None].repeat(32, 0)
+    grid = net.constant(np.stack([across, rows], -1)[None])
+    return net.model([1, 1, h, w], net.add("GridSample", "x", grid, align_corners=1))
+
+
+def test_a_count_that_squares_make_is_known_of_squares(thaw, save, tmp_path):
+    seen = seen_of(thaw, save, tmp_path, lambda size: rectified(*size), [(48, 48), (64, 64), (80, 80)], [(56, 56), (48, 64), (71, 53)])
+    assert set(seen.values()) <= {"right", "guard"}, seen
+
+
+def spread(n, share):
+    """Rounded shares of the way from the first to the last, to even ones, as float32 has it."""
+    net = Net()
+    count = int(n * share)
+    step = np.float32(n - 1) / np.float32(count - 1)
+    places = np.round(step * np.arange(count, dtype=np.float32)).astype(np.int64)
+    return net.model([1, n, 3], net.add("Gather", "x", net.constant(places), axis=1))
+
+
+@pytest.mark.parametrize("share", [1.25, 1.5, 0.75, 2.5])
+@pytest.mark.parametrize("traces", [(19, 37, 53), (50, 53, 71), (63, 48, 85), (40, 44, 60)], ids=str)
+def test_which_of_two_places_is_the_nearest(thaw, save, tmp_path, traces, share):
+    seen = seen_of(thaw, save, tmp_path, lambda n: spread(n, share), traces, (*range(29, 47), 58, 103, 160, 171))
+    assert set(seen.values()) <= {"right", "guard"}, (traces, share, seen)
+
+
+def timed(n):
+    """Letters that last two, one and three frames in turn."""
+    net = Net()
+    durations = np.resize([2.0, 1.0, 3.0], n).astype(np.float32)
+    frames = net.add("Expand", net.add("ReduceMean", "x", net.ints(1), keepdims=1), net.ints(1, int(durations.sum())))
+    return net.model([1, n], net.add("Concat", net.add("Mul", "x", net.constant(durations)), frames, axis=1))
+
+
+@pytest.mark.parametrize("traces", [(19, 37), (50, 53), (63, 48)], ids=str)
+def test_two_traces_that_end_at_the_same_place_of_a_pattern(thaw, save, tmp_path, traces):
+    seen = seen_of(thaw, save, tmp_path, timed, traces, (29, 30, 31, 45, 58, 160))
+    assert set(seen.values()) <= {"right", "guard"}, seen
