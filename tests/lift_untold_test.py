@@ -118,3 +118,17 @@ def timed(n):
 def test_two_traces_that_end_at_the_same_place_of_a_pattern(thaw, save, tmp_path, traces):
     seen = seen_of(thaw, save, tmp_path, timed, traces, (29, 30, 31, 45, 58, 160))
     assert set(seen.values()) <= {"right", "guard"}, seen
+
+
+def padded_to_the_longer(h, w):
+    """Zeros on the right, half as many as the longer side has."""
+    net = Net()
+    more = max(h, w) // 2
+    return net.model([1, 1, h, w], net.add("Pad", "x", net.ints(0, 0, 0, 0, 0, 0, 0, more)))
+
+
+@pytest.mark.parametrize("traces", [((65, 97), (129, 161), (193, 225)), ((53, 122), (115, 179), (174, 197)), ((122, 53), (179, 115), (197, 174))], ids=str)
+def test_a_side_that_is_the_longer_in_every_trace(thaw, save, tmp_path, traces):
+    unseen = [(71, 107), (90, 62), (161, 193), (179, 133), (97, 129)]
+    seen = seen_of(thaw, save, tmp_path, lambda size: padded_to_the_longer(*size), traces, unseen)
+    assert set(seen.values()) <= {"right", "guard"} and seen, seen

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -293,6 +294,26 @@ void add_extremes(Domain& domain, std::span<const NumberOfSizes> numbers_of_size
           if (dim::symbols_of(size) == std::vector<int>{id_of(*own)})
             add_extreme(domain, size, dim::substitute(size, turned), variables);
       }
+  }
+}
+
+void add_extremes(Domain& domain, std::span<const Dim> guessed, std::span<const Dim> known,
+                  std::span<const Variable> variables) {
+  std::unordered_set<const dim::Expr*> there;
+  for (const Dim size : known)
+    if (size.is_symbolic()) there.insert(size.expr());
+  const auto is_side = [](const Variable& v) { return v.kind == Variable::Kind::kDim && v.varies() && !v.is_batch; };
+  for (const Dim size : guessed) {
+    if (!size.is_symbolic() || !there.contains(size.expr())) continue;
+    const std::vector<int> symbols = dim::symbols_of(size);
+    for (const Variable& own : variables) {
+      if (symbols != std::vector<int>{id_of(own)} || !is_side(own)) continue;
+      for (const Variable& other : variables) {
+        if (&own == &other || !is_side(other) || own.input != other.input) continue;
+        const Dim turned = dim::substitute(size, std::unordered_map<int, Dim>{{id_of(own), other.symbol}});
+        if (turned.is_symbolic() && !there.contains(turned.expr())) add_extreme(domain, size, turned, variables);
+      }
+    }
   }
 }
 

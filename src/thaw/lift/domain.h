@@ -125,6 +125,10 @@ void add_undecided(Domain& domain, Undecided undecided);
 // is so in all traces. No shape tells it from that.
 void add_extremes(Domain& domain, std::span<const NumberOfSizes> numbers_of_sizes, std::span<const Variable> variables);
 
+// The same of sizes that were guessed, of which nothing that is known (emitted, or a tensor's) is alike of the other side.
+void add_extremes(Domain& domain, std::span<const dim::Dim> guessed, std::span<const dim::Dim> known,
+                  std::span<const Variable> variables);
+
 // Of traces without the nodes that do nothing (no_ops.h): adds that an axis of which the model rounds anything is a multiple of all that
 // divides it in the traces. By any of it the model may fill the axis up, or cut it down.
 void widen_to_common_divisors(Domain& domain, const ToldRoundings& told, std::span<const Variable> variables);

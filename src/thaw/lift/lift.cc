@@ -137,6 +137,9 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal) {
     }
   add_rounded_numbers(domain, l.numbers_of_sizes, l.variables);
   add_extremes(domain, l.numbers_of_sizes, l.variables);
+  std::vector<dim::Dim> known = emitted;
+  for (const auto& [value, shape] : l.tensor_shapes) std::ranges::copy(shape, std::back_inserter(known));
+  add_extremes(domain, l.solver->guessed(), known, l.variables);
   if (!keeps_no_ops(l.model())) widen_to_common_divisors(domain, l.told, l.variables);
   return domain;
 }
