@@ -132,3 +132,16 @@ def test_a_side_that_is_the_longer_in_every_trace(thaw, save, tmp_path, traces):
     unseen = [(71, 107), (90, 62), (161, 193), (179, 133), (97, 129), (193, 129), (161, 97), (129, 193)]
     seen = seen_of(thaw, save, tmp_path, lambda size: padded_to_the_longer(*size), traces, unseen)
     assert set(seen.values()) <= {"right", "guard"} and seen, seen
+
+
+def test_what_is_not_tried_in_time_is_guarded(thaw, save, tmp_path):
+    """Half of the visits are for what cannot be done without: with few of them fewer terms are tried, and the model is still right or guarded."""
+    codes = []
+    for visits in (300, 1000, 1500, 2000, 3000, 5000, 20000):
+        def lift(*arguments, visits=visits):
+            codes.append(thaw(*arguments, "--max-visits", visits))
+            return codes[-1]
+        seen = seen_of(lift, save, tmp_path, lambda n: framed(n, 20), (1013, 1499, 2111), (1101, 1307, 1750, 1760, 2001))
+        (tmp_path / "lifted.onnx").unlink(missing_ok=True)
+        assert set(seen.values()) <= {"right", "guard"}, (visits, seen)
+    assert codes[0].returncode == 2 and codes[-1].returncode == 0, [each.returncode for each in codes]

@@ -46,6 +46,8 @@ class Budget {
   }
   void release(uint64_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
   bool is_out() const { return is_out_; }
+  // Whether half of the visits were spent: what can be done without is left then.
+  bool is_half_spent() const { return visits_ > max_visits_ / 2; }
 
   // What was spent, and the option that allows more: "2,300,000 visits were spent; --max-visits allows more".
   std::string text() const;

@@ -55,8 +55,8 @@ struct Attempt {
   bool is_whole() const { return report.unexplained.empty(); }
 };
 
-// Of choices, what the nodes say of them, at these sizes too.
-using Trial = std::function<Attempt(Choices, const std::vector<std::vector<int64_t>>&)>;
+// Of choices, what the nodes say of them, at these sizes too; nullopt where too little of the budget is left to ask.
+using Trial = std::function<std::optional<Attempt>(Choices, const std::vector<std::vector<int64_t>>&)>;
 
 // The best attempt; its report says what was chosen otherwise and what is left to contradict.
 Attempt backtrack(const std::function<Attempt(Choices)>& attempt);

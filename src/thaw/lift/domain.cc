@@ -302,6 +302,12 @@ void add_extremes(Domain& domain, std::span<const Dim> guessed, std::span<const 
   std::unordered_set<const dim::Expr*> there;
   for (const Dim size : known)
     if (size.is_symbolic()) there.insert(size.expr());
+  const Floors rounded = floors_of(known);
+  const auto is_alike = [&](Dim size) {
+    const Floors own = floors_of({&size, 1});
+    return there.contains(size.expr()) ||
+           (!own.empty() && std::ranges::all_of(own, [&](const dim::Atom* floor) { return rounded.contains(floor); }));
+  };
   const auto is_side = [](const Variable& v) { return v.kind == Variable::Kind::kDim && v.varies() && !v.is_batch; };
   for (const Dim size : guessed) {
     if (!size.is_symbolic() || !there.contains(size.expr())) continue;
@@ -311,7 +317,7 @@ void add_extremes(Domain& domain, std::span<const Dim> guessed, std::span<const 
       for (const Variable& other : variables) {
         if (&own == &other || !is_side(other) || own.input != other.input) continue;
         const Dim turned = dim::substitute(size, std::unordered_map<int, Dim>{{id_of(own), other.symbol}});
-        if (turned.is_symbolic() && !there.contains(turned.expr())) add_extreme(domain, size, turned, variables);
+        if (turned.is_symbolic() && !is_alike(turned)) add_extreme(domain, size, turned, variables);
       }
     }
   }

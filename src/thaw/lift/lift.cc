@@ -444,7 +444,9 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
       return lift_with(traces, options, std::move(choices), found, nullptr);
     };
     const auto try_with = [&](Choices choices, const std::vector<std::vector<int64_t>>& at) {
-      return lift_with(traces, options, std::move(choices), found, &at);
+      const auto is_half_spent = [](const Trace& trace) { return trace.model->budget->is_half_spent(); };
+      if (std::ranges::any_of(traces, is_half_spent)) return std::optional<Attempt>();
+      return std::optional(lift_with(traces, options, std::move(choices), found, &at));
     };
     Attempt best = backtrack(attempt_with);
     // What is left open may be told by how other sides are cut.

@@ -110,7 +110,9 @@ bool may_stand_alone(const Attempt& best, const OpenChoice& open, const Trial& t
   return std::ranges::any_of(open.alone, [&](const IntegerPlace& place) {
     Choices choices = best.choices;
     choices.by_place[place].taken = open.formulas.other;
-    return ++attempts > kMostUndecided || is_as_good(trial(std::move(choices), open.telling), best);
+    if (++attempts > kMostUndecided) return true;
+    const auto other = trial(std::move(choices), open.telling);
+    return !other || is_as_good(*other, best);
   });
 }
 
@@ -124,7 +126,8 @@ Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& at
     auto choices = choices_of_other(best, open);
     if (!choices) continue;
     // What is not tried in time is left open.
-    if (++attempts <= kMostUndecided && !is_as_good(trial(std::move(*choices), open.telling), best)) continue;
+    const auto other = ++attempts > kMostUndecided ? std::nullopt : trial(std::move(*choices), open.telling);
+    if (other && !is_as_good(*other, best)) continue;
     const std::string other_size = open.formulas.other.empty() ? "something else" : open.formulas.other;
     undecided.push_back(
         {where, fmt::format("two traces do not determine whether it is {} or {}; add a third trace at {}",
@@ -167,13 +170,13 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
     if (formulas.modulus > 0 && modulus % formulas.modulus == 0) continue;
     auto of_other = held.contains(open->wanted) ? std::nullopt : choices_of_other(best, *open);
     bool is_open = of_other.has_value();
-    if (is_open && ++tried[open->wanted] <= kMostOfAList && ++attempts <= kMostUndecided) {
-      const Attempt other = trial(std::move(*of_other), open->telling);
-      is_open = is_as_good(other, best);
+    const bool is_tried = is_open && ++tried[open->wanted] <= kMostOfAList && ++attempts <= kMostUndecided;
+    if (const auto other = is_tried ? trial(std::move(*of_other), open->telling) : std::nullopt) {
+      is_open = is_as_good(*other, best);
       // Of what was taken otherwise as nodes needed it, it is known that they refute some, and no more.
       const auto choice = best.choices.by_values.find(open->wanted);
       const bool is_retaken = choice != best.choices.by_values.end() && !choice->second.taken.empty();
-      if (!is_retaken && other.is_whole() && other.broken_where_tried == open->telling.size())
+      if (!is_retaken && other->is_whole() && other->broken_where_tried == open->telling.size())
         held.insert(open->wanted);
     }
     if (!is_open && !may_stand_alone(best, *open, trial, attempts_at_places)) continue;

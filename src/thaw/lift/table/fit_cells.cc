@@ -136,11 +136,13 @@ std::vector<std::vector<int64_t>> sizes_to_look_at(const TableContext& context) 
 // Sizes at which two of them differ, by variable; nullopt where they do at none that is looked at.
 std::optional<std::vector<int64_t>> sizes_that_tell(const Neighbours& one, const Neighbours& other, const Size& n,
                                                     const TableContext& context) {
+  constexpr int64_t kLongest = 4096;
   for (const std::vector<int64_t>& sizes : sizes_to_look_at(context)) {
     const dim::Assignment at = assignment_at(context.variables, sizes);
     const auto there = [&](const Size& size) { return Size{size.dim, {dim::evaluate(size.dim, at).value_or(0)}}; };
     const Size length = there(n);
-    if (length.at[0] < 1 || there(one.side).at[0] < 1 || there(other.side).at[0] < 1) continue;
+    if (length.at[0] < 1 || length.at[0] > kLongest || there(one.side).at[0] < 1 || there(other.side).at[0] < 1)
+      continue;
     const Points all = all_places({&length, 1}, 0);
     const auto cells = [&](const Neighbours& each) {
       return evaluate(each.over(length, there(each.side)), all).entries;
