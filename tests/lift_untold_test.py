@@ -145,3 +145,36 @@ def test_what_is_not_tried_in_time_is_guarded(thaw, save, tmp_path):
         (tmp_path / "lifted.onnx").unlink(missing_ok=True)
         assert set(seen.values()) <= {"right", "guard"}, (visits, seen)
     assert codes[0].returncode == 2 and codes[-1].returncode == 0, [each.returncode for each in codes]
+
+
+def segmented(n, hop=20, window=30):
+    """Frames around their middles, every second one, and beside each what its segment of twelve has in the mean."""
+    net = Net()
+    count = (n + hop // 2) // hop
+    x = net.add("Pad", "x", net.ints(0, 0, window, window))
+    frames = net.add("Gather", x, net.constant(np.arange(count)[:, None] * hop + np.arange(window)[None]), axis=1)
+    y = net.add("ReduceMean", frames, net.ints(2), keepdims=0)
+    y = net.add("MaxPool", net.add("Reshape", y, net.ints(1, 1, count)), kernel_shape=[1], strides=[2])
+    half = up(count, 2)
+    means = net.add("AveragePool", net.add("Pad", y, net.ints(0, 0, 0, 0, 0, up(half, 12) * 12 - half)), kernel_shape=[12], strides=[12])
+    segments = up(half, 12)
+    means = net.add("Expand", net.add("Reshape", means, net.ints(1, segments, 1)), net.ints(1, segments, 12))
+    means = net.add("Slice", net.add("Reshape", means, net.ints(1, 1, segments * 12)), net.ints(0), net.ints(half), net.ints(2))
+    return net.model([1, n], net.add("Add", y, means))
+
+
+@pytest.mark.parametrize("traces", [(1013, 1499, 2111), (1024, 1536, 2560), (2400, 1280, 2324), (1666, 2316, 1164), (619, 858, 1417)], ids=str)
+def test_integers_that_follow_what_another_count_is_taken_for(thaw, save, tmp_path, traces):
+    """What stands for them in a trial may be right at some sizes alone, and speaks against nothing then."""
+    seen = seen_of(thaw, save, tmp_path, segmented, traces, (1101, 1190, 1307, 1750, 1760, 2001, 2250, 2816))
+    assert set(seen.values()) <= {"right", "guard"}, seen
+
+
+@pytest.mark.parametrize("rest", [0, 3, 10, 17, 31])
+@pytest.mark.parametrize("traces", [(2291, 1197, 908), (1013, 1499, 2111), (619, 858, 1417), (77, 205, 300)], ids=str)
+def test_windows_and_a_rest_are_filled_by_less_than_a_window(thaw, save, tmp_path, traces, rest):
+    def filled(n):
+        net = Net()
+        return net.model([1, n], net.add("Pad", "x", net.ints(0, 0, 0, (rest - n) % 32)))
+    seen = seen_of(thaw, save, tmp_path, filled, traces, [*range(900, 932), 1307, 1750, 2001, 2816, 3527])
+    assert set(seen.values()) <= {"right", "guard"}, (traces, rest, seen)

@@ -303,21 +303,25 @@ void add_extremes(Domain& domain, std::span<const Dim> guessed, std::span<const 
   for (const Dim size : known)
     if (size.is_symbolic()) there.insert(size.expr());
   const Floors rounded = floors_of(known);
-  const auto is_alike = [&](Dim size) {
+  const auto is_there = [&](Dim size) { return size.is_symbolic() && there.contains(size.expr()); };
+  const auto is_guessed_of = [&](const Variable& v) {
+    return std::ranges::any_of(
+        guessed, [&](Dim size) { return is_there(size) && std::ranges::count(dim::symbols_of(size), id_of(v)) > 0; });
+  };
+  const auto is_rounded_so = [&](Dim size) {
     const Floors own = floors_of({&size, 1});
-    return there.contains(size.expr()) ||
-           (!own.empty() && std::ranges::all_of(own, [&](const dim::Atom* floor) { return rounded.contains(floor); }));
+    return !own.empty() && std::ranges::all_of(own, [&](const dim::Atom* floor) { return rounded.contains(floor); });
   };
   const auto is_side = [](const Variable& v) { return v.kind == Variable::Kind::kDim && v.varies() && !v.is_batch; };
   for (const Dim size : guessed) {
-    if (!size.is_symbolic() || !there.contains(size.expr())) continue;
-    const std::vector<int> symbols = dim::symbols_of(size);
+    const std::vector<int> symbols = is_there(size) ? dim::symbols_of(size) : std::vector<int>();
     for (const Variable& own : variables) {
       if (symbols != std::vector<int>{id_of(own)} || !is_side(own)) continue;
       for (const Variable& other : variables) {
-        if (&own == &other || !is_side(other) || own.input != other.input) continue;
+        if (&own == &other || !is_side(other) || own.input != other.input || is_guessed_of(other)) continue;
         const Dim turned = dim::substitute(size, std::unordered_map<int, Dim>{{id_of(own), other.symbol}});
-        if (turned.is_symbolic() && !is_alike(turned)) add_extreme(domain, size, turned, variables);
+        if (turned.is_symbolic() && !is_there(turned) && !is_rounded_so(turned))
+          add_extreme(domain, size, turned, variables);
       }
     }
   }

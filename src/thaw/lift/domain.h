@@ -125,7 +125,8 @@ void add_undecided(Domain& domain, Undecided undecided);
 // is so in all traces. No shape tells it from that.
 void add_extremes(Domain& domain, std::span<const NumberOfSizes> numbers_of_sizes, std::span<const Variable> variables);
 
-// The same of sizes that were guessed, where nothing that is known (emitted, or a tensor's) is as long, or rounded so, of the other side.
+// The same of sizes that were guessed, where none was of the other side, and nothing that is known (emitted, or a tensor's) is as long of it,
+// or rounded so.
 void add_extremes(Domain& domain, std::span<const dim::Dim> guessed, std::span<const dim::Dim> known,
                   std::span<const Variable> variables);
 

@@ -76,9 +76,16 @@ bool is_contradicted(const Attempt& attempt, const Attempt& than) {
          attempt.of_any_step.num_sound_nodes < than.of_any_step.num_sound_nodes;
 }
 
-// What the other is tried with: the integers that it cannot stand beside are taken otherwise, too. nullopt where it cannot stand at all.
-std::optional<Choices> choices_of_other(const Attempt& best, const OpenChoice& open) {
-  Choices choices = best.choices;
+// What the other is tried with: the integers that it cannot stand beside are taken otherwise, too.
+struct OtherChoices {
+  Choices choices;
+  bool retakes = false;  // any of these
+};
+
+// nullopt where it cannot stand at all.
+std::optional<OtherChoices> choices_of_other(const Attempt& best, const OpenChoice& open) {
+  OtherChoices out{best.choices};
+  Choices& choices = out.choices;
   if (best.conditions) {
     const std::vector<Unknown>& unknowns = best.conditions->unknowns;
     const auto own = std::ranges::find(unknowns, open.wanted, &Unknown::wanted);
@@ -86,12 +93,13 @@ std::optional<Choices> choices_of_other(const Attempt& best, const OpenChoice& o
       const Agreed agreed = agree(*best.conditions, {{static_cast<size_t>(own - unknowns.begin()), open.other}});
       if (agreed.verdict == Agrees::kNo) return std::nullopt;
       choices = with_retaken(std::move(choices), *best.conditions, agreed);
+      out.retakes = agreed.retaken.size() > 1;
     }
   }
   Choice& choice = choices.by_values[open.wanted];
   choice.index = open.next;
   choice.taken = open.formulas.other;
-  return choices;
+  return out;
 }
 
 // In three traces and more.
@@ -126,7 +134,7 @@ Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& at
     auto choices = choices_of_other(best, open);
     if (!choices) continue;
     // What is not tried in time is left open.
-    const auto other = ++attempts > kMostUndecided ? std::nullopt : trial(std::move(*choices), open.telling);
+    const auto other = ++attempts > kMostUndecided ? std::nullopt : trial(std::move(choices->choices), open.telling);
     if (other && !is_as_good(*other, best)) continue;
     const std::string other_size = open.formulas.other.empty() ? "something else" : open.formulas.other;
     undecided.push_back(
@@ -168,11 +176,12 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
     const Agreement& formulas = open->formulas;
     int64_t& modulus = shared.try_emplace(formulas.size, 1).first->second;
     if (formulas.modulus > 0 && modulus % formulas.modulus == 0) continue;
-    auto of_other = held.contains(open->wanted) ? std::nullopt : choices_of_other(best, *open);
+    const auto of_other = held.contains(open->wanted) ? std::nullopt : choices_of_other(best, *open);
     bool is_open = of_other.has_value();
     const bool is_tried = is_open && ++tried[open->wanted] <= kMostOfAList && ++attempts <= kMostUndecided;
-    if (const auto other = is_tried ? trial(std::move(*of_other), open->telling) : std::nullopt) {
-      is_open = is_as_good(*other, best);
+    if (const auto other = is_tried ? trial(of_other->choices, open->telling) : std::nullopt) {
+      // What only the proof breaks may be how the others were retaken, which is known at some sizes alone.
+      is_open = is_as_good(*other, best) || (of_other->retakes && other->broken_at);
       // Of what was taken otherwise as nodes needed it, it is known that they refute some, and no more.
       const auto choice = best.choices.by_values.find(open->wanted);
       const bool is_retaken = choice != best.choices.by_values.end() && !choice->second.taken.empty();
