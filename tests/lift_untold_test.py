@@ -168,13 +168,3 @@ def test_integers_that_follow_what_another_count_is_taken_for(thaw, save, tmp_pa
     """What stands for them in a trial may be right at some sizes alone, and speaks against nothing then."""
     seen = seen_of(thaw, save, tmp_path, segmented, traces, (1101, 1190, 1307, 1750, 1760, 2001, 2250, 2816))
     assert set(seen.values()) <= {"right", "guard"}, seen
-
-
-@pytest.mark.parametrize("rest", [0, 3, 10, 17, 31])
-@pytest.mark.parametrize("traces", [(2291, 1197, 908), (1013, 1499, 2111), (619, 858, 1417), (77, 205, 300)], ids=str)
-def test_windows_and_a_rest_are_filled_by_less_than_a_window(thaw, save, tmp_path, traces, rest):
-    def filled(n):
-        net = Net()
-        return net.model([1, n], net.add("Pad", "x", net.ints(0, 0, 0, (rest - n) % 32)))
-    seen = seen_of(thaw, save, tmp_path, filled, traces, [*range(900, 932), 1307, 1750, 2001, 2816, 3527])
-    assert set(seen.values()) <= {"right", "guard"}, (traces, rest, seen)

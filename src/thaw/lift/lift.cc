@@ -356,9 +356,8 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   if (made.contradictions.broken == 0) {
     Domain domain = domain_of(lifting, equal);
     add_contradicted(domain, model, lifting.variables, {});
-    std::vector<std::vector<int64_t>> unseen = lifting.solver->unseen();
-    std::ranges::move(sizes_one_by_one(lifting.variables), std::back_inserter(unseen));
-    for (Undecided& fill : whole_fills(model, input_shapes(lifting), lifting.variables, lifting.scope, unseen))
+    for (Undecided& fill :
+         whole_fills(model, input_shapes(lifting), lifting.variables, lifting.scope, lifting.solver->unseen()))
       add_undecided(domain, std::move(fill));
     if (options.keep_static.empty()) made.broken_at = prove(lifting, domain, traced);
     if (tried_at) {

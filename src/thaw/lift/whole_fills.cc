@@ -25,44 +25,22 @@ std::optional<std::vector<std::pair<int64_t, int64_t>>> lengths_at(Dim size, Dim
   return lengths;
 }
 
-// What an axis is filled up to everywhere: whole windows and a rest.
-struct Filled {
-  int64_t window = 0, rest = 0;
-};
-
-// Where that adds a whole window or more somewhere, or cuts, and in no trace; nullopt of others.
-std::optional<Filled> window_added(Dim size, Dim made, const std::vector<dim::Assignment>& traces,
-                                   const std::vector<dim::Assignment>& unseen) {
+// The window up to which an axis is filled everywhere, where that is a whole one somewhere and in no trace; nullopt of others.
+std::optional<int64_t> window_added(Dim size, Dim made, const std::vector<dim::Assignment>& traces,
+                                    const std::vector<dim::Assignment>& unseen) {
   const auto here = lengths_at(size, made, traces), elsewhere = lengths_at(size, made, unseen);
   if (!here || !elsewhere) return std::nullopt;
-  Filled filled;
+  int64_t window = 0;
   for (const auto* lengths : {&*here, &*elsewhere})
-    for (const auto& [before, after] : *lengths) filled.window = std::gcd(filled.window, after - here->front().second);
-  if (filled.window < 2) return std::nullopt;
-  filled.rest = here->front().second % filled.window;
-  const auto adds = [](const auto& lengths, int64_t least, int64_t below) {
-    const int64_t added = lengths.second - lengths.first;
-    return added >= least && added < below;
+    for (const auto& [before, after] : *lengths) window = std::gcd(window, after);
+  const auto adds_one = [&](const auto& lengths) { return lengths.second - lengths.first == window; };
+  const auto adds_less = [&](const auto& lengths) {
+    return lengths.second > lengths.first && lengths.second - lengths.first < window;
   };
-  const int64_t window = filled.window;
   const bool is_it =
-      std::ranges::all_of(*here, [&](const auto& each) { return adds(each, 1, window); }) &&
-      !std::ranges::all_of(*elsewhere, [&](const auto& each) { return adds(each, 0, window); }) &&
-      std::ranges::all_of(*elsewhere, [&](const auto& each) { return adds(each, 1 - window, 2 * window); });
-  return is_it ? std::optional(filled) : std::nullopt;
-}
-
-// Whether each reader's own windows say so: kernels as much longer than their stride as the rest is.
-bool is_of_readers(const ir::Node& pad, size_t axis, const Filled& filled) {
-  const std::span<const ir::Use> uses = pad.output(0)->uses();
-  return !uses.empty() && std::ranges::all_of(uses, [&](const ir::Use& use) {
-    const auto kernel = use.node->attribute_ints("kernel_shape"), strides = use.node->attribute_ints("strides"),
-               dilations = use.node->attribute_ints("dilations");
-    if (axis < 2 || axis - 2 >= kernel.size() || axis - 2 >= strides.size()) return false;
-    const size_t at = axis - 2;
-    const int64_t window = (kernel[at] - 1) * (at < dilations.size() ? dilations[at] : 1) + 1;
-    return strides[at] == filled.window && window % filled.window == filled.rest;
-  });
+      window > 1 && std::ranges::all_of(*here, adds_less) && std::ranges::any_of(*elsewhere, adds_one) &&
+      std::ranges::all_of(*elsewhere, [&](const auto& each) { return adds_less(each) || adds_one(each); });
+  return is_it ? std::optional(window) : std::nullopt;
 }
 
 }  // namespace
@@ -85,9 +63,8 @@ std::vector<Undecided> whole_fills(const ir::Model& lifted,
     for (size_t axis = 0; axis < data->size(); ++axis) {
       const Dim size = (*data)[axis], whole = (*made)[axis];
       if (!size.is_symbolic() || !whole.is_symbolic() || dim::same(size, whole)) continue;
-      const auto filled = window_added(size, whole, traces, elsewhere);
-      if (filled && !is_of_readers(*pad, axis, *filled))
-        found.push_back({whole, size + dim::mod(Dim(filled->rest) - size, filled->window), ""});
+      if (const auto window = window_added(size, whole, traces, elsewhere))
+        found.push_back({whole, dim::ceil_div(size, *window) * Dim(*window), ""});
     }
   }
   return found;

@@ -1,7 +1,7 @@
 // Pads that add a whole window at sizes that no trace has. Internal to lift/.
 //
-// What fills an axis up to whole windows, or to windows and a rest, adds less than one. Where it adds one, as n - n % k of them would, there
-// was mostly a branch for the remainder, of which an exporter left the one that the traces took; or the rest is another one.
+// What fills an axis up to whole windows adds less than one. Where it adds one, as n - n % k of them would, there was mostly a branch for
+// the remainder, of which an exporter left the one that the traces took.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace thaw::lifting {
 
-// That the axes of such Pads are no longer than they have to be. shapes: of the model's inputs, in the variables; unseen: sizes
+// That the axes of such Pads are no longer than whole windows make them. shapes: of the model's inputs, in the variables; unseen: sizes
 // that no trace has.
 std::vector<Undecided> whole_fills(const ir::Model& lifted,
                                    const std::unordered_map<const ir::Value*, ops::Shape>& shapes,
