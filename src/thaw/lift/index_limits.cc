@@ -10,6 +10,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
 #include "thaw/lift/solve/floors.h"
+#include "thaw/lift/steady_sizes.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
