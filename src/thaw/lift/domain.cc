@@ -313,8 +313,14 @@ void add_extremes(Domain& domain, std::span<const Dim> guessed, std::span<const 
     return !own.empty() && std::ranges::all_of(own, [&](const dim::Atom* floor) { return rounded.contains(floor); });
   };
   const auto is_side = [](const Variable& v) { return v.kind == Variable::Kind::kDim && v.varies() && !v.is_batch; };
+  // What follows from a part of a side, as an overlap does, is no size that the other side may have instead.
+  const auto is_part = [](Dim size) {
+    if (size.expr()->terms.size() != 1) return false;
+    const dim::Atom* atom = dim::single_atom(*size.expr()->terms.front().monomial);
+    return atom && atom->kind == dim::AtomKind::kFloor && size.expr()->terms.front().coef > 0;
+  };
   for (const Dim size : guessed) {
-    const std::vector<int> symbols = is_there(size) ? dim::symbols_of(size) : std::vector<int>();
+    const std::vector<int> symbols = is_there(size) && is_part(size) ? dim::symbols_of(size) : std::vector<int>();
     for (const Variable& own : variables) {
       if (symbols != std::vector<int>{id_of(own)} || !is_side(own)) continue;
       for (const Variable& other : variables) {
