@@ -56,7 +56,7 @@ int64_t least_with(dim::Dim size, int64_t wanted, const Variable& v) {
   int64_t low = 0, high = std::ranges::min(v.at);
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
-    const auto value = dim::evaluate(size, {{dim::scope_of(v.symbol)->symbol_id(v.symbol), middle}});
+    const auto value = dim::evaluate(size, {{id_of(v), middle}});
     (value && *value >= wanted ? high : low) = middle;
   }
   return high;
@@ -74,7 +74,7 @@ std::vector<Limit> window_limits(std::span<const dim::Dim> emitted, std::span<co
     if (at.empty() || std::ranges::min(at) < window) return;
     const std::vector<int> symbols = dim::symbols_of(filled);
     for (const Variable& v : variables) {
-      if (symbols != std::vector<int>{dim::scope_of(v.symbol)->symbol_id(v.symbol)}) continue;
+      if (symbols != std::vector<int>{id_of(v)}) continue;
       // Of several windows the longest for the axis says it all.
       const int64_t least = least_with(filled, window, v);
       const auto other =

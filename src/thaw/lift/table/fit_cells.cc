@@ -100,6 +100,7 @@ struct Neighbours {
     const Formula formula = over(view.length());
     return formula && holds(view, formula, 0, 1);
   }
+  Generated generated(const Size& n) const { return {text(n), over(n)}; }
   std::string text(const Size& n) const {
     return fmt::format("{} {} positions, {}", rounding->name, dim::to_string(side.dim),
                        scalings(n, side)[scaling].name);
@@ -135,10 +136,11 @@ std::vector<std::vector<int64_t>> sizes_to_look_at(const TableContext& context) 
 
 // Sizes at which two of them differ, by variable; nullopt where they do at none that is looked at.
 std::optional<std::vector<int64_t>> sizes_that_tell(const Neighbours& one, const Neighbours& other, const Size& n,
-                                                    const TableContext& context) {
+                                                    const std::vector<std::vector<int64_t>>& looked_at,
+                                                    std::span<const Variable> variables) {
   constexpr int64_t kLongest = 4096;
-  for (const std::vector<int64_t>& sizes : sizes_to_look_at(context)) {
-    const dim::Assignment at = assignment_at(context.variables, sizes);
+  for (const std::vector<int64_t>& sizes : looked_at) {
+    const dim::Assignment at = assignment_at(variables, sizes);
     const auto there = [&](const Size& size) { return Size{size.dim, {dim::evaluate(size.dim, at).value_or(0)}}; };
     const Size length = there(n);
     if (length.at[0] < 1 || length.at[0] > kLongest || there(one.side).at[0] < 1 || there(other.side).at[0] < 1)
@@ -156,14 +158,16 @@ std::optional<std::vector<int64_t>> sizes_that_tell(const Neighbours& one, const
 std::optional<Generated> only_one_of(const std::vector<Neighbours>& found, const View& view, TableContext& context) {
   if (found.empty()) return std::nullopt;
   const Size& n = view.length();
-  for (const Neighbours& other : found) {
-    const auto telling = &other == &found.front() ? std::nullopt : sizes_that_tell(found.front(), other, n, context);
+  const std::vector<std::vector<int64_t>> looked_at =
+      found.size() > 1 ? sizes_to_look_at(context) : std::vector<std::vector<int64_t>>();
+  for (const Neighbours& other : std::span(found).subspan(1)) {
+    const auto telling = sizes_that_tell(found.front(), other, n, looked_at, context.variables);
     if (!telling) continue;
     context.untold = fmt::format("'{}' and '{}' give its entries alike; a trace at {} tells", found.front().text(n),
                                  other.text(n), text_of_sizes(context.variables, *telling));
     return std::nullopt;
   }
-  return checked(view, found.front().over(n), found.front().text(n));
+  return found.front().generated(n);
 }
 
 // Whether all steps are alike in each trace, of several there: then nothing tells places that are rounded one by one from multiples of a
@@ -269,7 +273,7 @@ std::optional<Generated> fit_weights(const Given& column) {
   for (const int64_t side : sides)
     if (side > 1 && side < kLargestSide)
       if (const auto found = neighbours_in(view, constant_size(side, view.traces())); !found.empty())
-        return checked(view, found.front().over(view.length()), found.front().text(view.length()));
+        return found.front().generated(view.length());
   return std::nullopt;
 }
 
