@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import session
+from lift_net import Net
 from models import swin
 
 UNSEEN = ((1, 8, 8), (7, 72, 136), (2, 136, 72), (1, 16, 200), (4, 104, 40))
@@ -58,3 +59,45 @@ def test_traces_that_do_not_tell_are_refused(thaw, save, tmp_path):
     run = thaw("lift", *traces(save, ((2, 40, 40), (3, 88, 88), (5, 136, 136))), "-o", out, code=1)
     assert "shape inference fails at" in run.stdout and "at image_dim0 =" in run.stdout
     assert not out.exists()
+
+
+def video(frames, h, w, window=3):
+    """Windows of every second frame and 3 x 3 cells, shifted by a cell; padded by what nodes make of the sides, and cut back as Swin's are."""
+    net, half = Net(), frames // 2
+    high, wide = (side + -side % window for side in (h, w))
+
+    def rolled(x, by, axis, size):
+        parts = [(by % size, 1 << 31), (0, by % size)]
+        return net.add("Concat", *(net.add("Slice", x, net.ints(a), net.ints(b), net.ints(axis), net.ints(1)) for a, b in parts), axis=axis)
+
+    def side(x, axis):
+        return net.add("Gather", net.add("Shape", x), net.ints(axis))
+
+    def missing(size, window):
+        return net.add("Mod", net.add("Sub", window, net.add("Mod", size, window)), window)
+
+    x = net.add("Slice", "x", net.ints(1), net.ints(1 << 31), net.ints(1), net.ints(2))
+    more = net.add("Concat", net.ints(*6 * [0]), missing(side(x, 1), side(x, 1)), *(missing(side(x, axis), net.ints(window)) for axis in (2, 3)),
+                   net.ints(0), axis=0)
+    y = rolled(rolled(net.add("Pad", x, more), 1, 2, high), 1, 3, wide)
+    y = net.add("Reshape", y, net.ints(1, half, high // window, window, wide // window, window, 4))
+    y = net.add("Reshape", net.add("Transpose", y, perm=[0, 2, 4, 1, 3, 5, 6]), net.ints(high * wide // window**2, half * window**2, 4))
+    y = net.add("Sub", y, net.add("ReduceMean", y, net.ints(1)))
+    y = net.add("Reshape", y, net.ints(1, high // window, wide // window, half, window, window, 4))
+    y = net.add("Reshape", net.add("Transpose", y, perm=[0, 3, 1, 4, 2, 5, 6]), net.ints(1, half, high, wide, 4))
+    y = rolled(rolled(y, -1, 2, high), -1, 3, wide)
+    for axis, size, whole in ((2, h, high), (3, w, wide)):
+        y = net.add("Slice", y, net.ints(0), net.ints(size), net.ints(axis), net.ints(1)) if size < whole else y
+    return net.model([1, frames, h, w, 4], net.add("Add", x, y))
+
+
+def test_a_side_that_every_trace_has_whole_beside_one_that_is_never_padded(thaw, save, tmp_path):
+    """That frames are not padded stands in no expression of theirs: as if it were cut back, a width was cut again and again."""
+    sizes, unseen = ((5, 7, 9), (10, 11, 21), (15, 17, 15)), ((6, 13, 12), (13, 8, 18), (9, 16, 24))
+    out = tmp_path / "lifted.onnx"
+    thaw("lift", *(save(video(*size), "video_" + "x".join(map(str, size))) for size in sizes), "-o", out, code=0)
+    lifted = session(out)
+    for size in (*sizes, *unseen):
+        x = np.random.default_rng(sum(size)).standard_normal((1, *size, 4), dtype=np.float32)
+        got, wanted = (run.run(None, {"x": x})[0] for run in (lifted, session(save(video(*size), "wanted"))))
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() <= 1e-5, size

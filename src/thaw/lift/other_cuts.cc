@@ -61,10 +61,16 @@ struct LackingCut {
   std::string name;
 };
 
-// Whether the node cuts the axis itself, as the next of a chain.
-bool cuts_axis(ir::Node& node, size_t axis, size_t rank) {
-  const auto slice = cuts(node) ? written_slice(node) : std::nullopt;
-  return slice && slice->axis_of(rank) == axis;
+// Whether the node cuts the axis itself, or a Slice behind it that is the next of a chain.
+bool cuts_axis(ir::Node* node, size_t axis, size_t rank) {
+  while (cuts(*node)) {
+    const auto slice = written_slice(*node);
+    if (slice && slice->axis_of(rank) == axis) return true;
+    const ir::Value* made = node->output(0);
+    if (!made || made->uses().size() != 1) return false;
+    node = made->uses().front().node;
+  }
+  return false;
 }
 
 // What lacks a cut along other axes than those that a chain of Slices, which ends there, cuts.
@@ -90,27 +96,6 @@ struct PaddedSide {
 };
 using Padded = std::vector<PaddedSide>;  // two sides or more, padded by one node
 
-std::vector<Padded> padded_grids(const Lifting& l) {
-  std::vector<Padded> grids;
-  for (const ir::Node* node : l.alignment.nodes.front()) {
-    if (ops::role_of(*node, 1) != ops::Role::kPads) continue;
-    const auto data = l.tensor_shapes.find(node->input(0)), made = l.tensor_shapes.find(node->output(0));
-    if (data == l.tensor_shapes.end() || made == l.tensor_shapes.end()) continue;
-    Padded sides;
-    for (size_t axis = 0; axis < std::min(data->second.size(), made->second.size()); ++axis)
-      if (const PaddedSide side{data->second[axis], made->second[axis]};
-          side.size.is_symbolic() && side.whole.is_symbolic() && !dim::same(side.size, side.whole))
-        sides.push_back(side);
-    const auto is_same = [&](const Padded& other) {
-      return std::ranges::equal(other, sides, [](const PaddedSide& a, const PaddedSide& b) {
-        return dim::same(a.size, b.size) && dim::same(a.whole, b.whole);
-      });
-    };
-    if (sides.size() > 1 && std::ranges::none_of(grids, is_same)) grids.push_back(std::move(sides));
-  }
-  return grids;
-}
-
 // Whether two expressions are the same, or come to the same at many sizes, whole or not: those behind a roll are long, as they hold
 // where there is nothing to roll.
 bool measures_alike(dim::Dim a, dim::Dim b, std::span<const Variable> variables) {
@@ -128,8 +113,29 @@ bool measures_alike(dim::Dim a, dim::Dim b, std::span<const Variable> variables)
   return true;
 }
 
+std::vector<Padded> padded_grids(const Lifting& l) {
+  std::vector<Padded> grids;
+  for (const ir::Node* node : l.alignment.nodes.front()) {
+    if (ops::role_of(*node, 1) != ops::Role::kPads) continue;
+    const auto data = l.tensor_shapes.find(node->input(0)), made = l.tensor_shapes.find(node->output(0));
+    if (data == l.tensor_shapes.end() || made == l.tensor_shapes.end()) continue;
+    Padded sides;
+    for (size_t axis = 0; axis < std::min(data->second.size(), made->second.size()); ++axis)
+      if (const PaddedSide side{data->second[axis], made->second[axis]};
+          side.size.is_symbolic() && side.whole.is_symbolic() && !measures_alike(side.size, side.whole, l.variables))
+        sides.push_back(side);
+    const auto is_same = [&](const Padded& other) {
+      return std::ranges::equal(other, sides, [](const PaddedSide& a, const PaddedSide& b) {
+        return dim::same(a.size, b.size) && dim::same(a.whole, b.whole);
+      });
+    };
+    if (sides.size() > 1 && std::ranges::none_of(grids, is_same)) grids.push_back(std::move(sides));
+  }
+  return grids;
+}
+
 // What a Slice that cuts one side of such a grid down to what it was leaves padded: sides that are whole in every trace.
-void find_padded(const Lifting& l, const ir::Node* slice, const std::vector<Padded>& grids,
+void find_padded(const Lifting& l, ir::Node* slice, const std::vector<Padded>& grids,
                  const std::unordered_map<const ir::Node*, size_t>& places, std::vector<LackingCut>& cuts) {
   const auto data = l.tensor_shapes.find(slice->input(0)), made = l.tensor_shapes.find(slice->output(0));
   if (data == l.tensor_shapes.end() || made == l.tensor_shapes.end() || data->second.size() != made->second.size())
@@ -141,16 +147,19 @@ void find_padded(const Lifting& l, const ir::Node* slice, const std::vector<Padd
         return std::optional<size_t>(axis);
     return std::optional<size_t>();
   };
+  const auto cut_before = axes_of_chain(slice, made->second.size());
+  if (!cut_before) return;
   for (const Padded& grid : grids) {
     if (std::ranges::none_of(grid, [&](const PaddedSide& side) { return axis_of(side, side.size).has_value(); }))
       continue;
     for (const PaddedSide& side : grid) {
       const auto axis = axis_of(side, side.size) ? std::nullopt : axis_of(side, side.whole);
+      if (axis && cut_before->contains(*axis)) continue;
       std::vector<int64_t> ends = axis ? in_traces(side.size, l.variables) : std::vector<int64_t>();
       if (ends.empty() || ends != in_traces(side.whole, l.variables)) continue;
       for (const ir::Use& use : slice->output(0)->uses())
         if (const auto reader = places.find(use.node);
-            reader != places.end() && !cuts_axis(*use.node, *axis, made->second.size()))
+            reader != places.end() && !cuts_axis(use.node, *axis, made->second.size()))
           cuts.push_back({reader->second, use.index, *axis, ends, fmt::format("{}_along_{}", slice->name, *axis)});
     }
     return;
