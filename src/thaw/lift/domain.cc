@@ -406,9 +406,13 @@ bool Domain::has(const dim::Assignment& at) const {
     const auto chosen = dim::evaluate(u.chosen, at), other = dim::evaluate(u.other, at);
     return !chosen || !other || *chosen == *other;
   };
+  const auto is_followed = [&](const std::pair<Dim, Dim>& pair) {
+    const auto size = dim::evaluate(pair.first, at), of = dim::evaluate(pair.second, at);
+    return !size || !of || *size == *of;
+  };
   return std::ranges::all_of(congruences, is_congruent) && std::ranges::all_of(multiples, is_multiple) &&
          std::ranges::all_of(limits, is_within) && std::ranges::all_of(fixed, is_fixed) &&
-         std::ranges::all_of(undecided, is_agreed);
+         std::ranges::all_of(followed, is_followed) && std::ranges::all_of(undecided, is_agreed);
 }
 
 std::vector<Note> Domain::notes() const {

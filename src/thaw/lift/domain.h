@@ -55,10 +55,11 @@ struct Domain {
   std::vector<EqualSides> squares;
   std::vector<const Variable*> fixed;  // values of inputs that never differed
   std::vector<Undecided> undecided;
+  std::vector<std::pair<dim::Dim, dim::Dim>> followed;  // the first is the second, or nodes contradict each other
 
   bool is_everything() const {
     return congruences.empty() && multiples.empty() && limits.empty() && squares.empty() && fixed.empty() &&
-           undecided.empty();
+           undecided.empty() && followed.empty();
   }
   // Whether the model runs at these sizes.
   bool has(const dim::Assignment& at) const;

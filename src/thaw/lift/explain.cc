@@ -368,9 +368,9 @@ void find_sizes(Lifting& l) {
   l.solver->draw(std::move(unseen));
   l.solver->know_cuts(l.found.cuts);
   l.context.emplace(TableContext{l.variables, *l.solver});
-  l.context->not_resized = &l.found.not_resized;
+  l.context->before = &l.found.fitted;
   l.context->antialias = has_antialiasing(l.model());
-  if (!l.is_trial) l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.found.not_resized);
+  if (!l.is_trial) l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.found.fitted);
   for (const Variable& v : l.variables) l.report.symbols.push_back(note_of_size(v));
   for (const std::string& input : values_passed_over(l.traces, l.variables))
     l.report.skipped_inputs.push_back({input, "its values are data, of which no size is read", {}});
@@ -399,7 +399,7 @@ void fit_tables(Lifting& l) {
   }
   solve_sizes_in_order(l, sizes);
   l.context->joined = sizes.joined_sizes();
-  if (!l.is_trial) l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.found.not_resized, l.context->joined);
+  if (!l.is_trial) l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.found.fitted, l.context->joined);
   l.solver->forget_guesses();
   fit_each(l, sizes);
   // What is written down of facts that were not known in time says nothing.

@@ -18,6 +18,7 @@ std::vector<dim::Dim> distances(const Domain& domain, const std::vector<dim::Dim
   for (const Limit& limit : domain.limits) all.push_back(dim::max(limit.size - limit.most, 0));
   for (const Variable* v : domain.fixed) all.push_back(v->symbol - dim::Dim(v->at.front()));
   for (const Undecided& u : domain.undecided) all.push_back(u.chosen - u.other);
+  for (const auto& [size, of] : domain.followed) all.push_back(size - of);
   for (size_t i = 0; i < others.size(); ++i) all.push_back(domain.squares[i].symbol - others[i]);
   return all;
 }

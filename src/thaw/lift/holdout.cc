@@ -32,7 +32,7 @@ size_t choose_holdout(std::span<const Variable> variables, size_t num_traces) {
 }  // namespace
 
 Holdout::Holdout(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors,
-                 NotResized& not_resized, const JoinedSizes& joined)
+                 FittedBefore& before, const JoinedSizes& joined)
     : variables_(variables.begin(), variables.end()) {
   if (traces.size() < kFewestToHoldOut) return;
   const size_t held = choose_holdout(variables, traces.size());
@@ -40,13 +40,13 @@ Holdout::Holdout(const std::vector<Trace>& traces, std::span<const Variable> var
     if (index == held) continue;
     others_.push_back(std::unique_ptr<Holdout>(new Holdout()));
     others_.back()->variables_ = variables_;
-    others_.back()->hold_out(index, traces, tensors, not_resized, joined);
+    others_.back()->hold_out(index, traces, tensors, before, joined);
   }
-  hold_out(held, traces, tensors, not_resized, joined);
+  hold_out(held, traces, tensors, before, joined);
 }
 
-void Holdout::hold_out(size_t held, const std::vector<Trace>& traces, const TensorSizes& tensors,
-                       NotResized& not_resized, const JoinedSizes& joined) {
+void Holdout::hold_out(size_t held, const std::vector<Trace>& traces, const TensorSizes& tensors, FittedBefore& before,
+                       const JoinedSizes& joined) {
   index_ = held;
   name_ = traces[held].name;
   num_others_ = traces.size() - 1;
@@ -59,7 +59,7 @@ void Holdout::hold_out(size_t held, const std::vector<Trace>& traces, const Tens
   }
   solver_.emplace(variables_, nullptr, &tensors_);
   context_.emplace(TableContext{variables_, *solver_});
-  context_->not_resized = &not_resized;
+  context_->before = &before;
   context_->antialias = has_antialiasing(*traces.front().model);
   for (const auto& [whole, parts] : joined) {
     std::vector<int64_t> total = whole;

@@ -16,7 +16,7 @@ namespace thaw::lifting {
 class Holdout {
  public:
   Holdout(const std::vector<Trace>& traces, std::span<const Variable> variables, const TensorSizes& tensors,
-          NotResized& not_resized, const JoinedSizes& joined = {});
+          FittedBefore& before, const JoinedSizes& joined = {});
   Holdout(const Holdout&) = delete;
   Holdout& operator=(const Holdout&) = delete;
 
@@ -32,7 +32,7 @@ class Holdout {
   std::optional<Note> nothing_confirmed() const;
 
  private:
-  void hold_out(size_t index, const std::vector<Trace>& traces, const TensorSizes& tensors, NotResized& not_resized,
+  void hold_out(size_t index, const std::vector<Trace>& traces, const TensorSizes& tensors, FittedBefore& before,
                 const JoinedSizes& joined);
   Holdout() = default;
   // What the others say.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <unordered_set>
 
 #include "thaw/dim/prove/prove.h"
@@ -62,35 +64,54 @@ int64_t least_with(dim::Dim size, int64_t wanted, const Variable& v) {
   return high;
 }
 
+// Whether a Pad adds sizes along two axes or more.
+bool pads_a_grid(const ops::Shape& amounts) {
+  std::set<size_t> axes;
+  for (size_t i = 0; i < amounts.size(); ++i)
+    if (amounts[i].is_symbolic()) axes.insert(i % std::max<size_t>(amounts.size() / 2, 1));
+  return axes.size() > 1;
+}
+
 }  // namespace
 
-std::vector<Limit> window_limits(std::span<const dim::Dim> emitted, std::span<const dim::Dim> guessed,
+std::vector<dim::Dim> amounts_of_windows(const Lifting& l) {
+  const auto is_kernel = [](const ir::Use& use) { return !use.node->attribute_ints("strides").empty(); };
+  std::vector<dim::Dim> amounts;
+  for (const FittedTable& table : l.tables)
+    for (const Difference* reader : table.readers)
+      if (!table.padded.empty() && pads_a_grid(table.fit.sizes) &&
+          std::ranges::none_of(reader->node->output(0)->uses(), is_kernel))
+        std::ranges::copy(table.fit.sizes, std::back_inserter(amounts));
+  return amounts;
+}
+
+std::vector<Limit> window_limits(std::span<const dim::Dim> emitted, std::span<const dim::Dim> filled,
                                  std::span<const int64_t> loops, std::span<const Variable> variables) {
-  std::unordered_set<const dim::Atom*> in_guesses, known;
-  for (const dim::Dim size : guessed) for_each_floor(size, [&](const dim::Atom& floor) { in_guesses.insert(&floor); });
+  std::unordered_set<const dim::Atom*> in_filled, known;
+  for (const dim::Dim size : filled) for_each_floor(size, [&](const dim::Atom& floor) { in_filled.insert(&floor); });
   std::vector<Limit> limits;
-  const auto add = [&](dim::Dim filled, int64_t window) {
-    const std::vector<int64_t> at = in_traces(filled, variables);
+  const auto add = [&](dim::Dim axis, int64_t window) {
+    const std::vector<int64_t> at = in_traces(axis, variables);
     if (at.empty() || std::ranges::min(at) < window) return;
-    const std::vector<int> symbols = dim::symbols_of(filled);
+    const std::vector<int> symbols = dim::symbols_of(axis);
     for (const Variable& v : variables) {
       if (symbols != std::vector<int>{id_of(v)}) continue;
       // Of several windows the longest for the axis says it all.
-      const int64_t least = least_with(filled, window, v);
+      const int64_t least = least_with(axis, window, v);
       const auto other =
           std::ranges::find_if(limits, [&](const Limit& limit) { return dim::same(limit.most, v.symbol); });
       if (other == limits.end()) return limits.push_back({least, v.symbol, Limit::Of::kWindow});
       other->size = std::max(*other->size.constant(), least);
       return;
     }
-    limits.push_back({window, filled, Limit::Of::kWindow});
+    limits.push_back({window, axis, Limit::Of::kWindow});
   };
   // 7 * ceil(n / 28) are windows of 7, of a quarter of the axis. Of a stride alone there are as many, and no more of it.
   const auto add_windows = [&](const dim::Term& term, const dim::Atom& floor) {
     const auto divisor = floor.operands[1].constant();
     if (!divisor || *divisor < 2 || !floor.operands[0].is_symbolic()) return;
     const int64_t window = std::gcd(term.coef, *divisor), rounded = dim::constant_of(floor.operands[0]);
-    const bool is_up = window > 1 && rounded == *divisor - 1 && in_guesses.contains(&floor);
+    const bool is_up = window > 1 && rounded == *divisor - 1 && in_filled.contains(&floor);
     if (is_up && known.insert(&floor).second && std::ranges::find(loops, window) == loops.end())
       add(dim::ceil_div(floor.operands[0] - dim::Dim(rounded), *divisor / window), window);
   };

@@ -108,7 +108,9 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal) {
   std::vector<int64_t> loops;
   for (const WindowLoops& each : l.windows)
     if (each.size) loops.push_back(*each.size);
-  add_limits(domain, window_limits(emitted, l.solver->guessed(), loops, l.variables));
+  std::vector<dim::Dim> filled = amounts_of_windows(l);
+  std::ranges::copy(l.solver->guessed(), std::back_inserter(filled));
+  add_limits(domain, window_limits(emitted, filled, loops, l.variables));
   for (const FittedTable& table : l.tables) add_limits(domain, length_limits(table.fit.growing, l.variables));
   for (const FittedTable& table : l.tables) add_periods(domain, table.fit.repeated, l.variables);
   for (const FittedTable& table : l.tables)
@@ -386,8 +388,10 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
         made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
     }
     add_equal_sides(domain, equal, {});
+    if (options.keep_static.empty()) domain.followed = followed_by_need(model, lifting.variables, traced);
+    for (const auto& [size, of] : domain.followed)
+      made.followed.push_back({dim::to_string(size), dim::to_string(of), {}});
     guard(lifting, domain);
-    if (options.keep_static.empty()) made.followed = followed_by_need(model, lifting.variables, traced);
     made.report.valid_sizes = std::move(lifting.report.valid_sizes);
     std::ranges::move(lifting.report.inferred, std::back_inserter(made.report.inferred));
     std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));

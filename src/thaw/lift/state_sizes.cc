@@ -86,15 +86,15 @@ void state_sizes_of_inputs(Lifting& l) {
   }
 }
 
-std::vector<Note> followed_by_need(const ir::Model& lifted, std::span<const Variable> variables,
-                                   const std::unordered_set<const ir::Node*>& traced) {
+std::vector<std::pair<dim::Dim, dim::Dim>> followed_by_need(const ir::Model& lifted,
+                                                            std::span<const Variable> variables,
+                                                            const std::unordered_set<const ir::Node*>& traced) {
   const std::vector<dim::Dim> follows = followed_sizes(variables), apart = followed_apart(variables);
-  std::vector<Note> notes;
+  std::vector<std::pair<dim::Dim, dim::Dim>> followed;
   for (size_t i = 0; i < variables.size(); ++i)
-    if (follows[i].is_known() && !apart[i].is_known())
-      notes.push_back({dim::to_string(variables[i].symbol), dim::to_string(follows[i]), {}});
-  if (notes.empty() || find_contradictions(lifted, variables, traced, sizes_apart(variables)).broken == 0) return {};
-  return notes;
+    if (follows[i].is_known() && !apart[i].is_known()) followed.emplace_back(variables[i].symbol, follows[i]);
+  if (followed.empty() || find_contradictions(lifted, variables, traced, sizes_apart(variables)).broken == 0) return {};
+  return followed;
 }
 
 void state_followed(ir::Model& model, LiftReport& report, const std::vector<Note>& followed) {

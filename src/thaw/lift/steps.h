@@ -43,7 +43,7 @@ struct WindowLoops {
 struct Found {
   std::set<int64_t> cuts = {};             // by which numbers sizes are cut
   std::set<std::string> plain_loops = {};  // aligned branch by branch (align.h)
-  NotResized not_resized = {};
+  FittedBefore fitted = {};
 };
 
 struct Lifting {
@@ -109,8 +109,9 @@ void state_sizes_of_inputs(Lifting& lifting);
 constexpr int64_t kFormOpset = 13;  // what operators look like here and in table/
 
 // Dims that follow from other dims in every trace, each with what it follows from; none where the model holds without that.
-std::vector<Note> followed_by_need(const ir::Model& lifted, std::span<const Variable> variables,
-                                   const std::unordered_set<const ir::Node*>& traced);
+std::vector<std::pair<dim::Dim, dim::Dim>> followed_by_need(const ir::Model& lifted,
+                                                            std::span<const Variable> variables,
+                                                            const std::unordered_set<const ir::Node*>& traced);
 // The model and the report say so.
 void state_followed(ir::Model& model, LiftReport& report, const std::vector<Note>& followed);
 

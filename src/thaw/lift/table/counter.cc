@@ -1,6 +1,7 @@
 #include "thaw/lift/table/counter.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -95,14 +96,25 @@ CounterPtr digit_of(const View& view, int64_t column, const Solver& solver, bool
 
 }  // namespace
 
+std::vector<int64_t> Counter::counted(size_t trace, int64_t rows) const {
+  Points points{.trace = trace, .positions = {std::vector<double>(static_cast<size_t>(rows))}};
+  std::iota(points.positions[0].begin(), points.positions[0].end(), 0.0);
+  const Numbers all = evaluate(formula_, points);
+  std::vector<int64_t> at(all.entries.begin(), all.entries.end());
+  at.resize(static_cast<size_t>(rows), 0);  // of a counter that is a constant
+  return at;
+}
+
 const std::vector<int64_t>& Counter::at(size_t trace) const {
   const auto [known, is_new] = known_.try_emplace(trace);
-  if (is_new) {
-    const Numbers all = evaluate(formula_, all_places({&rows_, 1}, trace));
-    known->second.assign(all.entries.begin(), all.entries.end());
-    known->second.resize(static_cast<size_t>(rows_.at[trace]), 0);  // of a counter that is a constant
-  }
+  if (is_new) known->second = counted(trace, rows_.at[trace]);
   return known->second;
+}
+
+const std::vector<int64_t>& Counter::of_few() const {
+  constexpr int64_t kFew = 128;
+  if (few_.empty()) few_ = counted(0, std::min(kFew, rows_.at[0]));
+  return few_;
 }
 
 std::vector<CounterPtr> digits_of(const View& view, int64_t column, const Solver& solver) {

@@ -21,12 +21,17 @@ class Counter {
   const Size& range() const { return range_; }
   // Of each row in a trace; computed once.
   const std::vector<int64_t>& at(size_t trace) const;
+  // Of a few rows of the first trace, which tell most of what does not count a column.
+  const std::vector<int64_t>& of_few() const;
 
  private:
+  std::vector<int64_t> counted(size_t trace, int64_t rows) const;
+
   std::string name_;
   Formula formula_;
   Size rows_, range_;
   mutable std::map<size_t, std::vector<int64_t>> known_;
+  mutable std::vector<int64_t> few_;
 };
 using CounterPtr = std::shared_ptr<const Counter>;
 

@@ -69,6 +69,14 @@ Numbers as_large_as(const Numbers& other, const Numbers& a) {
   return broadcast(a, other, [](double entry, double) { return entry; });
 }
 
+double rest_of(double a, double b) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  if (b == 0) return kNoEntry;
+  const bool are_whole = std::abs(a) < kExact && std::abs(b) < kExact && a == std::trunc(a) && b == std::trunc(b);
+  // Many times as fast.
+  return are_whole ? static_cast<double>(static_cast<int64_t>(a) % static_cast<int64_t>(b)) : std::fmod(a, b);
+}
+
 template <typename Function>
 Numbers each(Numbers a, Function function) {
   for (double& entry : a.entries) entry = function(entry);
@@ -127,7 +135,7 @@ class Evaluation {
         if (real) return with([](double a, double b) { return a / b; });
         return with([](double a, double b) { return b == 0 ? kNoEntry : std::floor(a / b); });
       case FormulaOp::kMod:
-        return with([](double a, double b) { return b == 0 ? kNoEntry : std::fmod(a, b); });
+        return with(rest_of);
       case FormulaOp::kMin:
         return with([](double a, double b) { return std::min(a, b); });
       case FormulaOp::kMax:

@@ -1,5 +1,6 @@
 // Columns that are functions of one coordinate.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -48,6 +49,19 @@ struct ColumnValues {
   int64_t first = 0;
   std::vector<double> at;
 };
+
+// False where two rows of the few that are looked at are counted alike and differ.
+bool may_count(const View& view, int64_t column, const Counter& counter) {
+  const std::vector<int64_t>& at = counter.of_few();
+  std::vector<std::pair<int64_t, double>> rows;
+  for (size_t r = 0; r < at.size(); ++r)
+    if (const double entry = view.at(0, static_cast<int64_t>(r), column); !std::isnan(entry))
+      rows.emplace_back(at[r], entry);
+  std::ranges::stable_sort(rows, {}, &std::pair<int64_t, double>::first);
+  for (size_t i = 1; i < rows.size(); ++i)
+    if (rows[i].first == rows[i - 1].first && !view.close(rows[i].second, rows[i - 1].second)) return false;
+  return true;
+}
 
 std::optional<ColumnValues> as_function(const View& view, int64_t column, const Counter& counter) {
   // A counter of real rows counts to some multiple of them.
@@ -128,6 +142,7 @@ bool fit_angle(const ColumnValues& values, const View& view, ColumnFit& fit) {
 
 std::optional<ColumnFit> fit_in(const View& view, int64_t column, const CounterPtr& counter,
                                 std::span<const Function> functions) {
+  if (!may_count(view, column, *counter)) return std::nullopt;
   const auto values = as_function(view, column, *counter);
   if (!values || values->at.empty()) return std::nullopt;
   for (const Function f : functions) {
@@ -138,14 +153,14 @@ std::optional<ColumnFit> fit_in(const View& view, int64_t column, const CounterP
   return std::nullopt;
 }
 
-// like: the column before, which tells how the rows are counted most of the time.
+// like: the column before, which tells how the rows are counted most of the time. key: of the column and the functions.
 std::optional<ColumnFit> fit_column(const View& view, std::span<const CounterPtr> counters, int64_t column,
-                                    std::span<const Function> functions, const ColumnFit* like) {
+                                    std::span<const Function> functions, const ColumnFit* like, FittedBefore* before,
+                                    uint64_t key) {
   if (like && std::find(functions.begin(), functions.end(), like->function) != functions.end())
     if (auto fit = fit_in(view, column, like->counter, {&like->function, 1})) return fit;
-  for (const CounterPtr& counter : counters)
-    if (auto fit = fit_in(view, column, counter, functions)) return fit;
-  return std::nullopt;
+  return first_way(before, key, counters.size(),
+                   [&](size_t way) { return fit_in(view, column, counters[way], functions); });
 }
 
 // A line through the logarithms of frequencies, each weighed by how well it is known: the error of the logarithm is that of the step
@@ -319,20 +334,23 @@ std::optional<Generated> fit_plain_columns(const View& view, std::span<const Cou
                                            TableContext& context) {
   // A sine of small angles looks like a line: all columns are of one function where they can be.
   constexpr Function kEach[] = {Function::kAffine, Function::kCos, Function::kSin};
+  const std::span<const Function> every(kEach), angles = every.subspan(1);
+  const std::array ways = {every.first(1), angles.first(1), angles.last(1), angles, every};
+  FittedBefore* before = context.before;
+  const uint64_t key = before ? FittedBefore::key_of(view, Ways::kFunctions, counters.size()) : 0;
   std::vector<ColumnFit> fits;
-  const auto fit_all = [&](std::span<const Function> functions) {
+  const auto fit_all = [&](size_t way) -> std::optional<size_t> {
     fits.clear();
     for (int64_t column = 0; column < view.width; ++column) {
-      const auto fit = fit_column(view, counters, column, functions, fits.empty() ? nullptr : &fits.back());
-      if (!fit) return false;
+      const uint64_t at_column = key + 1 + static_cast<uint64_t>(column) * ways.size() + way;
+      const auto fit =
+          fit_column(view, counters, column, ways[way], fits.empty() ? nullptr : &fits.back(), before, at_column);
+      if (!fit) return std::nullopt;
       fits.push_back(*fit);
     }
-    return true;
+    return way;
   };
-  const bool alike =
-      std::any_of(std::begin(kEach), std::end(kEach), [&](const Function& f) { return fit_all({&f, 1}); });
-  constexpr Function kAngles[] = {Function::kCos, Function::kSin};
-  if (!alike && (view.exact() || (!fit_all(kAngles) && !fit_all(kEach)))) return std::nullopt;
+  if (!first_way(before, key, view.exact() ? 1 : ways.size(), fit_all)) return std::nullopt;
   const ColumnFit& first = fits.front();
   Generated out;
   out.description = fmt::format("{} {}", words_of(first.function), first.counter->name());

@@ -157,13 +157,20 @@ const Generator kGenerators[] = {
 };
 
 std::optional<Generated> first_of(Of of, const Given& table) {
-  for (const Generator& generator : kGenerators) {
-    if (generator.of != of || !generator.takes.has(table.view) || (generator.keys && table.digits == 0)) continue;
+  std::vector<const Generator*> all;
+  for (const Generator& generator : kGenerators)
+    if (generator.of == of && generator.takes.has(table.view) && (!generator.keys || table.digits > 0))
+      all.push_back(&generator);
+  const uint64_t key =
+      FittedBefore::key_of(table.view, Ways::kGenerators,
+                           static_cast<uint64_t>(of) * (Given::kMostDigits + 1) + static_cast<uint64_t>(table.digits));
+  return first_way(table.context.before, key, all.size(), [&](size_t way) {
+    const Generator& generator = *all[way];
     auto generated = generator.keys ? fit_at_keys(table, generator.keys(table), *generator.fit) : generator.fit(table);
     // What is not known in time may be a size of it.
-    if (generated && std::ranges::all_of(generated->parts, can_be_emitted, &Part::formula)) return generated;
-  }
-  return std::nullopt;
+    const bool is_known = generated && std::ranges::all_of(generated->parts, can_be_emitted, &Part::formula);
+    return is_known ? std::move(generated) : std::nullopt;
+  });
 }
 
 std::optional<Generated> fit_by_keys(const Given& table) { return first_of(Of::kByKeys, table); }

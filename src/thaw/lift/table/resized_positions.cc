@@ -215,15 +215,15 @@ size_t hash_of(const View& view, const std::vector<CellGrid>& grids, bool antial
 std::optional<Generated> fit_resized(const Given& table) {
   TableContext& context = table.context;
   const std::vector<CellGrid> grids = possible_cell_grids(table.view, context);
-  if (!context.not_resized) return fit_any_grid(table.view, grids, context);
+  if (!context.before) return fit_any_grid(table.view, grids, context);
   const size_t hash = hash_of(table.view, grids, context.antialias);
-  if (const auto known = context.not_resized->find(hash); known != context.not_resized->end()) {
+  if (const auto known = context.before->not_resized.find(hash); known != context.before->not_resized.end()) {
     if (context.untold.empty()) context.untold = known->second;
     return std::nullopt;
   }
   const std::string before = std::exchange(context.untold, {});
   auto fit = fit_any_grid(table.view, grids, context);
-  if (!fit) context.not_resized->emplace(hash, context.untold);
+  if (!fit) context.before->not_resized.emplace(hash, context.untold);
   if (!before.empty()) context.untold = before;
   return fit;
 }

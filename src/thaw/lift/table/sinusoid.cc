@@ -66,7 +66,7 @@ Formula wave_formula(const Wave& wave, bool is_sine, const Formula& place) {
 std::optional<Generated> fit_sinusoid_of_place(const Given& given) {
   const View& column = given.view;
   const Size& n = column.length();
-  if (!are_waves(column)) return std::nullopt;
+  if (!are_waves(column) || !may_be_raised_wave(column)) return std::nullopt;
   for (const Span& span : kSpans) {
     const std::vector<Sample> samples = samples_at(column, span);
     for (const bool is_sine : {false, true}) {
@@ -90,6 +90,7 @@ std::optional<Generated> fit_raised_sinusoid_of_place(const Given& given) {
   constexpr double kNear = 1e-5;
   const View& column = given.view;
   const Size& n = column.length();
+  if (!may_be_raised_wave(column)) return std::nullopt;
   for (const Span& span : kSpans) {
     const std::vector<Sample> all = samples_at(column, span);
     std::vector<Sample> some;

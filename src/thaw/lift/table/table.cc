@@ -159,16 +159,21 @@ std::optional<TableFit> fit_along(std::span<const ir::Tensor* const> tensors, Ta
   for (const Size& axis : view->growing) growing.push_back(axis.dim);
   const bool is_list = view->growing.size() == 1;
   context.untold.clear();
-  for (const bool is_rounded : {false, true}) {
-    if (is_rounded && view->kind != Kind::kReal) break;
-    view->is_rounded = is_rounded;
-    if (auto generated = fit_whole_table({*view, context})) return made_of(*view, std::move(*generated));
-  }
   std::string of_part;
-  if (auto fit = fit_one_after_another(tensors, context, of_part)) return fit;
-  if (auto fit = fit_joined(tensors, context)) return fit;
-  if (is_one)
-    if (auto fit = as_list()) return fit;
+  const auto as_one = [&](bool is_rounded) -> std::optional<TableFit> {
+    view->is_rounded = is_rounded;
+    auto generated = fit_whole_table({*view, context});
+    return generated ? std::optional(made_of(*view, std::move(*generated))) : std::nullopt;
+  };
+  const auto fit_by = [&](size_t way) -> std::optional<TableFit> {
+    if (way == 0) return as_one(false);
+    if (way == 1) return view->kind == Kind::kReal ? as_one(true) : std::nullopt;
+    if (way == 2) return fit_one_after_another(tensors, context, of_part);
+    if (way == 3) return fit_joined(tensors, context);
+    return is_one ? as_list() : std::nullopt;
+  };
+  constexpr size_t kWays = 5;
+  if (auto fit = first_way(context.before, FittedBefore::key_of(*view, Ways::kWhole), kWays, fit_by)) return fit;
   if (!context.untold.empty()) of_part = context.untold;
   if (!of_part.empty()) {
     reason = of_part;

@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "thaw/lift/table/fitted_before.h"
 #include "thaw/lift/table/frequencies.h"
 #include "thaw/lift/table/grid_layout.h"
 #include "thaw/lift/table/input_lines.h"
@@ -31,9 +32,6 @@ struct TableFit {
       {};  // of such axes: after how many places the table begins again
 };
 
-// Tables that are no learned grid resized, by what they hold and the grids that they may be; with what the traces leave open of them.
-using NotResized = std::unordered_map<size_t, std::string>;
-
 // What fitting one table may use of others: sides of grids of positions that were read, pieces that are joined somewhere,
 // and how rows are counted.
 struct TableContext {
@@ -50,7 +48,7 @@ struct TableContext {
   KnownFrequencies frequencies = {};
   JoinedSizes joined = {};
   bool antialias = false;  // whether the model's opset has anti-aliasing, so that what was folded may have had it
-  NotResized* not_resized = nullptr;  // grows; none where nothing is kept
+  FittedBefore* before = nullptr;  // grows; none where nothing is kept
   std::string untold = {};  // what the traces leave open of what a table was interpolated from, where that is known
 };
 

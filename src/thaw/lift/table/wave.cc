@@ -179,6 +179,31 @@ bool is_near_wave(const View& view, double entry, double of_wave, double angle) 
   return std::abs(entry - of_wave) <= view.tolerance + kRounding * std::abs(angle);
 }
 
+bool may_be_raised_wave(const View& column) {
+  constexpr double kNear = 1e-4;  // of entries, four of which each sum is of
+  constexpr int64_t kFewestSums = 3;
+  const std::vector<int64_t>& lengths = column.length().at;
+  const auto longest = static_cast<size_t>(std::ranges::max_element(lengths) - lengths.begin());
+  const std::vector<double>& f = column.entries[longest];
+  const auto count = static_cast<double>(f.size()) - 2;
+  if (count < kFewestSums) return true;
+  double largest = 1, mean_x = 0, mean_y = 0, xx = 0, xy = 0, yy = 0;
+  const auto neighbours = [&](size_t i) { return f[i - 1] + f[i + 1]; };
+  for (size_t i = 1; i + 1 < f.size(); ++i) {
+    mean_x += f[i] / count;
+    mean_y += neighbours(i) / count;
+    largest = std::max(largest, std::abs(f[i]));
+  }
+  for (size_t i = 1; i + 1 < f.size(); ++i) {
+    const double x = f[i] - mean_x, y = neighbours(i) - mean_y;
+    xx += x * x;
+    xy += x * y;
+    yy += y * y;
+  }
+  const double left = xx > 0 ? yy - xy * xy / xx : yy, near = 4 * std::max(kNear, column.tolerance) * largest;
+  return left <= count * near * near;
+}
+
 bool are_waves(const View& view) {
   constexpr double kHighest = 1 + 1e-5;
   return std::ranges::all_of(view.entries, [](const auto& list) {

@@ -60,5 +60,8 @@ double mean_square_of(const Wave& wave, std::span<const Sample> samples);  // of
 bool is_near_wave(const View& view, double entry, double of_wave, double angle);
 // Whether no entry is higher than that of a cosine.
 bool are_waves(const View& view);
+// Whether a column may be a wave of places that are equally far apart, and a number: f(i - 1) + f(i + 1) is then a multiple of f(i), and
+// another number. Most of what is none is told so, and in one pass.
+bool may_be_raised_wave(const View& column);
 
 }  // namespace thaw::lifting

@@ -66,5 +66,34 @@ TEST(Wave, IsFoundWithANumber) {
   }
 }
 
+View column_of(std::vector<double> entries) {
+  View view;
+  view.tolerance = 1e-6;
+  view.growing = {{dim::Dim(), {static_cast<int64_t>(entries.size())}}};
+  view.entries = {std::move(entries)};
+  return view;
+}
+
+// No wave is passed over, whatever is added and however its places lie, as float32 has them; hardly anything else passes.
+TEST(Wave, IsToldFromNeighbours) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> step(1e-3, 7), number(-3, 3);
+  int other = 0;
+  constexpr int kRounds = 400;
+  for (int round = 0; round < kRounds; ++round) {
+    Wave wave = wave_of(round % 2 == 0, step(random));
+    wave.raised = number(random);
+    const double from = number(random), apart = 1.0 / (3 + round % 29);
+    std::vector<double> entries, numbers;
+    for (int i = 0; i < 3 + round % 40; ++i) {
+      entries.push_back(static_cast<float>(wave.at(from + i * apart)));
+      numbers.push_back(number(random));
+    }
+    EXPECT_TRUE(may_be_raised_wave(column_of(entries))) << round;
+    other += entries.size() > 5 && may_be_raised_wave(column_of(numbers)) ? 1 : 0;
+  }
+  EXPECT_LE(other, kRounds / 50);
+}
+
 }  // namespace
 }  // namespace thaw::lifting
