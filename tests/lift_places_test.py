@@ -75,3 +75,25 @@ def test_a_narrow_domain_is_asked_about_at_its_own_sizes(thaw, save, tmp_path):
     other, traces = OTHERS["floor(n/4)+1"]
     seen = seen_of(thaw, save, tmp_path, lambda n: build(n, "cut, other", other), traces, [n for n in range(85, 175) if up(n, 4) % 11 == 0])
     assert set(seen.values()) <= {"right", "guard"} and np.any([v == "right" for v in seen.values()]), seen
+
+
+def twice(n, first):
+    """Zeros beside what strides of 4 leave, and beside twice what strides of 8 leave: as many in traces of which no count is odd."""
+    net = Net()
+    x = net.add("Transpose", "x", perm=[0, 2, 1])
+    four, eight = (net.add("MaxPool", x, kernel_shape=[stride], strides=[stride], ceil_mode=1) for stride in (4, 8))
+    eight = net.add("Resize", eight, "", net.constant(np.array([1, 1, 2], np.float32)), mode="nearest", nearest_mode="floor",
+                    coordinate_transformation_mode="asymmetric")
+
+    def filled(part):
+        zeros = net.add("ConstantOfShape", net.ints(1, 3, up(n, 4) if part is four else 2 * up(n, 8)))
+        return net.add("Add", net.add("Relu", zeros), part)
+
+    parts = [filled(part) for part in ((four, eight) if first == "four" else (eight, four))]
+    return net.model([1, n, 3], net.add("Concat", *parts, axis=2))
+
+
+@pytest.mark.parametrize("first", ["four", "eight"])
+def test_each_place_is_what_its_own_nodes_say(thaw, save, tmp_path, first):
+    seen = seen_of(thaw, save, tmp_path, lambda n: twice(n, first), OTHERS["2*ceil(n/8)"][1], UNSEEN)
+    assert len(seen) == len(UNSEEN) and set(seen.values()) == {"right"}, seen

@@ -27,7 +27,7 @@ bool is_better(const Attempt& attempt, const Attempt& than) {
   return !attempt.holds_steady && than.holds_steady;
 }
 
-bool takes_steady(const Conditions& conditions, const Retaken& retaken) {
+bool takes_places(const Conditions& conditions, const Retaken& retaken) {
   return std::ranges::any_of(retaken, [&](const auto& each) { return conditions.unknowns[each.first].is_at_places(); });
 }
 
@@ -59,25 +59,27 @@ void guard_against(const std::vector<Retaken>& others, const Retaken& retaken, c
           choices.by_place[place].others.insert(dim::to_string(other[i].second));
 }
 
-// The next attempt with less to contradict.
+// The next attempt with less to contradict: integers taken otherwise wherever they stand, else each place by itself.
 std::optional<Attempt> improve(const Attempt& best, const std::function<Attempt(Choices)>& attempt, size_t& attempts) {
   constexpr size_t kMostAttempts = 12;
-  std::vector<Retaken> passed_over;
-  const Conditions* conditions = best.conditions.get();
-  while (conditions && attempts < kMostAttempts) {
-    Agreed agreed = agree(*conditions, {}, passed_over);
-    if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) agreed = agree(*conditions, {}, passed_over, true);
-    if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) break;
-    Choices choices = with_retaken(best.choices, *conditions, agreed);
-    if (takes_steady(*conditions, agreed.retaken)) {
-      const auto others = alternatives(*conditions, agreed.retaken, passed_over);
-      if (!others) break;
-      guard_against(*others, agreed.retaken, *conditions, choices);
+  for (const Conditions* conditions : {best.conditions.get(), best.apart.get()}) {
+    std::vector<Retaken> passed_over;
+    while (conditions && attempts < kMostAttempts) {
+      Agreed agreed;
+      if (conditions != best.apart.get()) agreed = agree(*conditions, {}, passed_over);
+      if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) agreed = agree(*conditions, {}, passed_over, true);
+      if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) break;
+      Choices choices = with_retaken(best.choices, *conditions, agreed);
+      if (takes_places(*conditions, agreed.retaken)) {
+        const auto others = alternatives(*conditions, agreed.retaken, passed_over);
+        if (!others) break;
+        guard_against(*others, agreed.retaken, *conditions, choices);
+      }
+      ++attempts;
+      Attempt other = attempt(std::move(choices));
+      if (is_better(other, best)) return other;
+      passed_over.push_back(std::move(agreed.retaken));
     }
-    ++attempts;
-    Attempt other = attempt(std::move(choices));
-    if (is_better(other, best)) return other;
-    passed_over.push_back(std::move(agreed.retaken));
   }
   return std::nullopt;
 }
@@ -132,9 +134,8 @@ void note_choices(Attempt& best) {
       best.report.inferred.push_back({fmt::format("{}", fmt::join(wanted, ", ")),
                                       fmt::format("taken for {}, as other nodes need it", choice.taken)});
   for (const auto& [place, choice] : best.choices.by_place)
-    best.report.inferred.push_back(
-        {fmt::format("element {} of what makes '{}'", place.element, place.node),
-         fmt::format("the same in every trace, taken for {}, as other nodes need it", choice.taken)});
+    best.report.inferred.push_back({fmt::format("element {} of what makes '{}'", place.element, place.node),
+                                    fmt::format("taken for {} there, as other nodes need it", choice.taken)});
 }
 
 }  // namespace thaw::lifting

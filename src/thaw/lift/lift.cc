@@ -29,10 +29,11 @@
 #include "thaw/lift/proof.h"
 #include "thaw/lift/recurrence/roll.h"
 #include "thaw/lift/solve/floors.h"
+#include "thaw/lift/solved_places.h"
 #include "thaw/lift/steps.h"
 #include "thaw/lift/undecided.h"
 #include "thaw/lift/unseen_sizes.h"
-#include "thaw/lift/whole_fills.h"
+#include "thaw/lift/untold_pads.h"
 #include "thaw/lift/written_out.h"
 #include "thaw/ops/rule/arity.h"
 #include "thaw/ops/rule/registry.h"
@@ -182,31 +183,6 @@ std::shared_ptr<const Conditions> conditions_at(const Lifting& l, ir::Model& mod
 std::vector<Unknown> steady_before(const Lifting& l, const ir::Node* contradicted) {
   if (!contradicted || !l.options.keep_static.empty()) return {};
   return steady_integers(*contradicted, l.alignment, l.tensor_shapes, l.windows_of_pads, l.variables);
-}
-
-// Each place at which an operand holds a size that is open. What else is computed of one stays what the size is; so does where an axis is
-// cut: whatever stands there, no node speaks against it.
-std::vector<Unknown> places_of(const Lifting& l, const std::vector<OpenChoice>& open) {
-  constexpr size_t kMostPlaces = 256;
-  std::map<std::string, std::vector<int64_t>> wanted_of;  // by what was taken
-  for (const OpenChoice& each : open) wanted_of.emplace(each.formulas.chosen, each.wanted);
-  std::vector<Unknown> places;
-  for (const FittedTable& table : l.tables)
-    for (size_t element = 0; element < table.fit.sizes.size(); ++element) {
-      const dim::Dim size = table.fit.sizes[element];
-      if (!size.is_symbolic()) continue;
-      const auto known = wanted_of.find(dim::to_string(size));
-      if (known == wanted_of.end()) continue;
-      Unknown unknown{.wanted = known->second, .places = {{{}, size}}};
-      for (const Difference* reader : table.readers) {
-        const ir::Value* made = reader->node->outputs().empty() ? nullptr : reader->node->output(0);
-        const ops::Role role = ops::role_of(*reader->node, reader->input);
-        if (!made || !ops::holds_size(role) || role == ops::Role::kBounds || places.size() == kMostPlaces) continue;
-        unknown.stands_at = {{made->name(), reader->input, element}};
-        places.push_back(unknown);
-      }
-    }
-  return places;
 }
 
 // Of each, at which places the nodes let the other stand alone.
@@ -359,7 +335,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     Domain domain = domain_of(lifting, equal);
     add_contradicted(domain, model, lifting.variables, {});
     for (Undecided& fill :
-         whole_fills(model, input_shapes(lifting), lifting.variables, lifting.scope, lifting.solver->unseen()))
+         untold_pads(model, input_shapes(lifting), lifting.variables, lifting.scope, lifting.solver->unseen()))
       add_undecided(domain, std::move(fill));
     if (options.keep_static.empty()) made.broken_at = prove(lifting, domain, traced);
     if (tried_at) {
@@ -374,8 +350,9 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
           open_choices(*lifting.solver, made.emitted, lifting.variables, domain,
                        [&](const std::vector<int64_t>& sizes) { return runs_at(model, lifting.variables, {sizes}); });
       if (const auto& broken_at = made.broken_at ? made.broken_at : held) {
-        made.conditions = conditions_at(lifting, model, traced, {*broken_at},
-                                        steady_before(lifting, broken_node(lifting, *broken_at, traced)));
+        const ir::Node* broken = broken_node(lifting, *broken_at, traced);
+        made.conditions = conditions_at(lifting, model, traced, {*broken_at}, steady_before(lifting, broken));
+        made.apart = conditions_at(lifting, model, traced, {*broken_at}, places_before(lifting, broken));
       } else if (!made.open.empty()) {
         std::vector<std::vector<int64_t>> more = sizes_of_any_step(lifting.variables);
         for (const OpenChoice& each : made.open)
@@ -396,7 +373,9 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     std::ranges::move(lifting.report.inferred, std::back_inserter(made.report.inferred));
     std::ranges::move(lifting.report.unexplained, std::back_inserter(made.report.unexplained));
   } else if (options.keep_static.empty()) {
-    made.conditions = conditions_at(lifting, model, traced, {}, steady_before(lifting, made.contradictions.first_node));
+    const ir::Node* broken = made.contradictions.first_node;
+    made.conditions = conditions_at(lifting, model, traced, {}, steady_before(lifting, broken));
+    made.apart = conditions_at(lifting, model, traced, {}, places_before(lifting, broken));
   }
   return made;
 }

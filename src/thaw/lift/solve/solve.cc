@@ -111,18 +111,23 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
     }
     return found;
   };
-  const auto up_to_windows = [&](int64_t window, bool alike) {
+  // more: whether each amount may be so many more, as a kernel that is longer than its stride takes.
+  const auto up_to_windows = [&](int64_t window, bool alike, bool more = false) {
     return each(
         [&](const Variable& size, const std::vector<int64_t>& at) -> std::optional<Dim> {
+          const auto missing = [&](size_t k) { return (size.at[k] + window - 1) / window * window - size.at[k]; };
+          const int64_t rest = more ? at.front() - missing(0) : 0;
           for (size_t k = 0; k < at.size(); ++k)
-            if (size.at[k] <= 0 || (size.at[k] + window - 1) / window * window - size.at[k] != at[k])
-              return std::nullopt;
-          return dim::ceil_div(size.symbol, window) * Dim(window) - size.symbol;
+            if (size.at[k] <= 0 || missing(k) + rest != at[k]) return std::nullopt;
+          if (rest < 0) return std::nullopt;
+          return dim::ceil_div(size.symbol, window) * Dim(window) - size.symbol + Dim(rest);
         },
         alike);
   };
-  for (const int64_t window : around.windows)
-    if (auto found = up_to_windows(window, true)) return found;
+  for (const bool more : {false, true})
+    for (const int64_t window : around.windows)
+      if (!more || (!wanted.empty() && ranks(wanted.front())))
+        if (auto found = up_to_windows(window, true, more)) return found;
   const auto up_to_size = [&](const Variable& size, const std::vector<int64_t>& at) -> std::optional<Dim> {
     Values whole = size.at;
     for (size_t k = 0; k < at.size(); ++k) whole[k] += at[k];

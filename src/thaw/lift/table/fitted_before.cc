@@ -23,8 +23,11 @@ uint64_t FittedBefore::key_of(const View& view, Ways ways, uint64_t more) {
   hash.add(more);
   hash.add(static_cast<uint64_t>(view.kind) * 2 + (view.is_rounded ? 1 : 0));
   hash.add(static_cast<uint64_t>(view.width));
-  for (const Size& axis : view.growing)
-    for (const int64_t length : axis.at) hash.add(static_cast<uint64_t>(length));
+  for (const std::vector<Size>* sizes : {&view.growing, &view.sides}) {
+    hash.add(static_cast<uint64_t>(sizes->size()));
+    for (const Size& size : *sizes)
+      for (const int64_t at : size.at) hash.add(static_cast<uint64_t>(at));
+  }
   for (const auto& list : view.entries) {
     hash.add(static_cast<uint64_t>(list.size()));
     for (const double entry : list) hash.add(entry);

@@ -20,7 +20,7 @@ using NotResized = std::unordered_map<size_t, std::string>;
 
 class FittedBefore {
  public:
-  // Of all that tells whether a way fits: the entries and the lengths in the traces. more: what else is asked there.
+  // Of all that tells whether a way fits: the entries, the lengths, and the sizes of the tables that it was read from, in the traces. more: what else is asked there.
   static uint64_t key_of(const View& view, Ways ways, uint64_t more = 0);
 
   std::optional<size_t> find(uint64_t key) const {

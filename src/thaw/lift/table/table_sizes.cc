@@ -49,11 +49,17 @@ std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, co
   if (const auto dim = sum_of_two(at, solver.variables())) return Size{*dim, std::move(at)};
   // A grid and a few tokens before it.
   constexpr int64_t kMostFirst = 8;
+  // What counts within a table is no grid, and a term for one of so many numbers is met by chance.
+  const bool may_be_grid = !around.counts || around.ends;
   for (int64_t first = 1; first <= kMostFirst; ++first) {
     std::vector<int64_t> rest = at;
     for (int64_t& size : rest) size -= first;
-    auto dim = at.size() < 3 ? std::nullopt : solver.solve(rest);
-    if (!dim) dim = cells(rest, solver.variables());
+    const auto is_plain = [&] {
+      const auto found = solver.solutions(rest, 1);
+      return !found.empty() && found.front().rule <= Rule::kLine;
+    };
+    auto dim = at.size() >= 3 && (may_be_grid || is_plain()) ? solver.solve(rest) : std::nullopt;
+    if (!dim && may_be_grid) dim = cells(rest, solver.variables());
     if (dim && !dim->is_constant()) return Size{*dim + dim::Dim(first), std::move(at)};
   }
   return std::nullopt;

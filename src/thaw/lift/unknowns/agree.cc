@@ -143,16 +143,20 @@ class Search {
                           dim::substitute(condition.b, others));
   }
 
-  std::vector<Dim> candidates(size_t condition, size_t unknown) const {
+  // is_alone: with the others as they are, of which what the condition says is then all that it can be.
+  std::vector<Dim> candidates(size_t condition, size_t unknown, bool is_alone) const {
     std::vector<Dim> out;
-    if (const auto size = solved(conditions_.needed[condition], unknown)) out.push_back(*size);
+    const auto size = solved(conditions_.needed[condition], unknown);
+    if (size) out.push_back(*size);
     std::ranges::copy(conditions_.unknowns[unknown].others, std::back_inserter(out));
     const std::vector<int64_t>& wanted = conditions_.unknowns[unknown].wanted;
-    std::erase_if(out, [&](Dim size) {
-      const std::vector<int64_t> elsewhere = values_at(size, conditions_.unseen);
-      return values_at(size, conditions_.traces) != wanted || elsewhere.empty() ||
+    const auto is_none = [&](Dim taken) {
+      const std::vector<int64_t> elsewhere = values_at(taken, conditions_.unseen);
+      return values_at(taken, conditions_.traces) != wanted || elsewhere.empty() ||
              std::ranges::min(elsewhere) < conditions_.unknowns[unknown].least;
-    });
+    };
+    if (is_alone && size && !is_none(*size)) return {*size};
+    std::erase_if(out, is_none);
     return out;
   }
 
@@ -195,7 +199,7 @@ class Search {
     for (const bool is_alone : {true, false}) {
       if (!is_alone && suspects.size() == 1) break;
       for (const size_t i : suspects)
-        for (const Dim size : candidates(first, i)) {
+        for (const Dim size : candidates(first, i, is_alone)) {
           take(i, size);
           if (holds(first) == is_alone && settle(still_broken(broken, i))) return true;
           take(i, std::nullopt);

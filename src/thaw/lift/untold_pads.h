@@ -1,7 +1,10 @@
-// Pads that add a whole window at sizes that no trace has. Internal to lift/.
+// What Pads may add at sizes that no trace has. Internal to lift/.
 //
 // What fills an axis up to whole windows adds less than one. Where it adds one, as n - n % k of them would, there was mostly a branch for
 // the remainder, of which an exporter left the one that the traces took.
+//
+// Before a kernel of k entries and a stride of s, TensorFlow's "same" padding adds max(ceil(n / s) * s - s + k - n, 0), half of it on either
+// side. Where that gives the traces' amounts, too, other ones are a guess: two remainders of n may not tell them apart.
 #pragma once
 
 #include <span>
@@ -13,9 +16,9 @@
 
 namespace thaw::lifting {
 
-// That the axes of such Pads are no longer than whole windows make them. shapes: of the model's inputs, in the variables; unseen: sizes
-// that no trace has.
-std::vector<Undecided> whole_fills(const ir::Model& lifted,
+// That the axes of such Pads are no longer than whole windows make them, and that amounts are what "same" padding adds. shapes: of the
+// model's inputs, in the variables; unseen: sizes that no trace has.
+std::vector<Undecided> untold_pads(const ir::Model& lifted,
                                    const std::unordered_map<const ir::Value*, ops::Shape>& shapes,
                                    std::span<const Variable> variables, dim::Scope& scope,
                                    const std::vector<std::vector<int64_t>>& unseen);

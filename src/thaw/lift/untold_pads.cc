@@ -1,0 +1,155 @@
+#include "thaw/lift/untold_pads.h"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "thaw/infer/infer.h"
+#include "thaw/lift/align/input_facts.h"
+#include "thaw/lift/align/steady_pads.h"
+#include "thaw/ops/onnx/padded_windows.h"
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::lifting {
+namespace {
+
+using dim::Dim;
+
+// The axis and what it becomes, at each of some sizes; nullopt where either has no value.
+std::optional<std::vector<std::pair<int64_t, int64_t>>> lengths_at(Dim size, Dim made,
+                                                                   const std::vector<dim::Assignment>& at) {
+  std::vector<std::pair<int64_t, int64_t>> lengths;
+  for (const dim::Assignment& each : at) {
+    const auto before = dim::evaluate(size, each), after = dim::evaluate(made, each);
+    if (!before || !after) return std::nullopt;
+    lengths.emplace_back(*before, *after);
+  }
+  return lengths;
+}
+
+// The window up to which an axis is filled everywhere, where that is a whole one somewhere and in no trace; nullopt of others.
+std::optional<int64_t> window_added(Dim size, Dim made, const std::vector<dim::Assignment>& traces,
+                                    const std::vector<dim::Assignment>& unseen) {
+  const auto here = lengths_at(size, made, traces), elsewhere = lengths_at(size, made, unseen);
+  if (!here || !elsewhere) return std::nullopt;
+  int64_t window = 0;
+  for (const auto* lengths : {&*here, &*elsewhere})
+    for (const auto& [before, after] : *lengths) window = std::gcd(window, after);
+  const auto adds_one = [&](const auto& lengths) { return lengths.second - lengths.first == window; };
+  const auto adds_less = [&](const auto& lengths) {
+    return lengths.second > lengths.first && lengths.second - lengths.first < window;
+  };
+  const bool is_it =
+      window > 1 && std::ranges::all_of(*here, adds_less) && std::ranges::any_of(*elsewhere, adds_one) &&
+      std::ranges::all_of(*elsewhere, [&](const auto& each) { return adds_less(each) || adds_one(each); });
+  return is_it ? std::optional(window) : std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> values_at(Dim size, const std::vector<dim::Assignment>& at) {
+  std::vector<int64_t> values;
+  for (const dim::Assignment& each : at) {
+    const auto value = dim::evaluate(size, each);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+  }
+  return values;
+}
+
+// What is added before and behind an axis.
+struct Ends {
+  Dim before, behind;
+};
+
+// An axis that a Pad and the kernel behind it make longer.
+struct PaddedAxis {
+  Dim size;
+  Ends own;
+  int64_t kernel = 0, stride = 0;  // of the kernel, from its first entry to its last
+};
+
+// "Same" padding has its longer half behind an axis, or before it.
+constexpr bool kLongerBefore[] = {false, true};
+Ends same_padding(const PaddedAxis& axis, bool longer_before) {
+  const Dim missing = dim::ceil_div(axis.size, axis.stride) * Dim(axis.stride) - axis.size,
+            total = dim::max(missing + Dim(axis.kernel - axis.stride), 0), half = dim::floor_div(total, 2);
+  return longer_before ? Ends{total - half, half} : Ends{half, total - half};
+}
+
+bool agree(const Ends& one, const Ends& other, const std::vector<dim::Assignment>& at) {
+  const auto before = values_at(one.before, at), behind = values_at(one.behind, at);
+  return before && behind && before == values_at(other.before, at) && behind == values_at(other.behind, at);
+}
+
+// Where the amounts of all axes of a kind are "same" padding in every trace, and elsewhere not. What one shows to be none is none of its
+// kind.
+void add_same_paddings(const std::vector<PaddedAxis>& axes, const std::vector<dim::Assignment>& traces,
+                       const std::vector<dim::Assignment>& unseen, std::vector<Undecided>& found) {
+  std::set<std::tuple<int64_t, int64_t, bool>> refuted;
+  for (const PaddedAxis& axis : axes)
+    for (const bool longer_before : kLongerBefore)
+      if (!agree(axis.own, same_padding(axis, longer_before), traces))
+        refuted.emplace(axis.kernel, axis.stride, longer_before);
+  for (const PaddedAxis& axis : axes) {
+    std::vector<Undecided> open;
+    bool is_same = false;
+    for (const bool longer_before : kLongerBefore) {
+      if (refuted.contains({axis.kernel, axis.stride, longer_before})) continue;
+      const Ends same = same_padding(axis, longer_before);
+      is_same |= agree(axis.own, same, unseen);
+      for (const auto& [taken, other] :
+           {std::pair(axis.own.before, same.before), std::pair(axis.own.behind, same.behind)})
+        if (!dim::same(taken, other))
+          open.push_back(taken.is_symbolic() ? Undecided{taken, other, ""} : Undecided{other, taken, ""});
+    }
+    if (!is_same) std::ranges::move(open, std::back_inserter(found));
+  }
+}
+
+}  // namespace
+
+std::vector<Undecided> untold_pads(const ir::Model& lifted,
+                                   const std::unordered_map<const ir::Value*, ops::Shape>& shapes,
+                                   std::span<const Variable> variables, dim::Scope& scope,
+                                   const std::vector<std::vector<int64_t>>& unseen) {
+  std::vector<const ir::Node*> pads;
+  for (const ir::Node* node : lifted.graph->nodes())
+    if (ops::role_of(*node, kPadAmounts) == ops::Role::kPads) pads.push_back(node);
+  if (pads.empty() || variables.empty()) return {};
+  const infer::Result facts = infer::infer(lifted, scope, with_shapes(shapes));
+  const std::vector<dim::Assignment> traces = assignments_in_traces(variables),
+                                     elsewhere = assignments_at(variables, unseen);
+  std::vector<Undecided> found;
+  std::vector<PaddedAxis> padded;
+  for (const ir::Node* pad : pads) {
+    const auto &data = facts.fact(pad->input(0)).shape, &made = facts.fact(pad->output(0)).shape;
+    if (!data || !made || data->size() != made->size()) continue;
+    for (size_t axis = 0; axis < data->size(); ++axis) {
+      const Dim size = (*data)[axis], whole = (*made)[axis];
+      if (!size.is_symbolic() || !whole.is_symbolic() || dim::same(size, whole)) continue;
+      if (const auto window = window_added(size, whole, traces, elsewhere))
+        found.push_back({whole, dim::ceil_div(size, *window) * Dim(*window), ""});
+    }
+    const auto uses = pad->output(0)->uses();
+    const auto windows = uses.size() == 1 ? ops::padded_windows(*uses.front().node) : std::nullopt;
+    const ops::ElementsPtr& amounts = facts.fact(pad->input(kPadAmounts)).elements;
+    if (!windows || !amounts || amounts->size() != 2 * data->size() || windows->strides.size() > data->size()) continue;
+    const size_t sides = windows->strides.size();
+    for (size_t i = 0; i < sides; ++i) {
+      const size_t axis = data->size() - sides + i;
+      const Ends own{(*amounts)[axis].as_dim() + Dim(windows->pads[i]),
+                     (*amounts)[axis + data->size()].as_dim() + Dim(windows->pads[i + sides])};
+      const int64_t kernel = (windows->kernel[i] - 1) * windows->dilations[i] + 1, stride = windows->strides[i];
+      if (stride > 1 && (*data)[axis].is_symbolic() && own.before.is_known() && own.behind.is_known())
+        padded.push_back({(*data)[axis], own, kernel, stride});
+    }
+  }
+  add_same_paddings(padded, traces, elsewhere, found);
+  return found;
+}
+
+}  // namespace thaw::lifting
