@@ -67,6 +67,8 @@ void SizesAround::tell(const Difference& difference, TableContext& context) cons
     if (other && (i == 0 || !other->constant())) add(context.around, place->second, i);
   }
   context.around.windows = windows_after(*difference.node);
+  for (const ir::Use& use : difference.node->output(0)->uses())
+    for (const int64_t stride : use.node->attribute_ints("strides")) context.around.strides.insert(stride);
   if (context.around.cuts) {
     context.around.given_back = cut_back(difference);
     if (context.around.given_back.empty()) context.around.given_back = rolled_by(difference, context.around.axes);

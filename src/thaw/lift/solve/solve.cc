@@ -126,7 +126,7 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
   };
   for (const bool more : {false, true})
     for (const int64_t window : around.windows)
-      if (!more || (!wanted.empty() && ranks(wanted.front())))
+      if (!more || (around.strides.contains(window) && !wanted.empty() && ranks(wanted.front())))
         if (auto found = up_to_windows(window, true, more)) return found;
   const auto up_to_size = [&](const Variable& size, const std::vector<int64_t>& at) -> std::optional<Dim> {
     Values whole = size.at;

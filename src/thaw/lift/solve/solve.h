@@ -118,6 +118,7 @@ struct Around {
   bool has_own_axes = false;  // whether inference knows the shape of the data, or these are as large in every trace
   std::vector<int64_t> windows = {};  // numbers that its readers cut by: strides, constant axes of a Reshape
   bool only_windows = false;          // whether no other windows are tried
+  std::set<int64_t> strides = {};     // of these, what a kernel that reads it steps over
   Meaning meaning = Meaning::kSize;   // of the integer
   bool cuts = false;                  // whether the integer is where an axis is cut off
   bool counts = false;                // whether a table is counted by it: no node says that there is such a size
