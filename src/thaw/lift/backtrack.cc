@@ -69,6 +69,11 @@ std::optional<Attempt> improve(const Attempt& best, const std::function<Attempt(
       if (conditions != best.apart.get()) agreed = agree(*conditions, {}, passed_over);
       if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) agreed = agree(*conditions, {}, passed_over, true);
       if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) break;
+      const bool was_tried = conditions == best.apart.get() && !takes_places(*conditions, agreed.retaken);
+      if (was_tried && passed_over.size() < kMostAttempts) {
+        passed_over.push_back(std::move(agreed.retaken));
+        continue;
+      }
       Choices choices = with_retaken(best.choices, *conditions, agreed);
       if (takes_places(*conditions, agreed.retaken)) {
         const auto others = alternatives(*conditions, agreed.retaken, passed_over);

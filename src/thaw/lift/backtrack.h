@@ -44,14 +44,15 @@ struct Attempt {
   bool holds_steady = false;  // whether sizes that no trace varies are held, as other ones contradict the nodes
   bool is_unsolved = false;   // whether integers are left to what the nodes need of them
   std::shared_ptr<const Conditions> conditions = {};  // of the integers, where some contradict or are open
-  std::shared_ptr<const Conditions> apart = {};       // the same, with each place before what contradicts by itself
-  size_t broken_where_tried = 0;                      // of the sizes that a trial is asked of, too
-  Contradictions beyond = {};                         // of two traces: at sizes beyond theirs, which may have an end
-  Contradictions of_any_step = {};                    // at sizes that share no divisor with the traces'
-  std::optional<Note> unconfirmed = {};               // where a trace that is held out confirms nothing (holdout.h)
-  std::vector<OpenChoice> open = {};                  // the least plain first (undecided.h)
-  std::vector<std::string> emitted = {};              // the sizes that the rewrite computes
-  std::vector<Note> followed = {};             // sizes, and what they follow from, without which it contradicts itself
+  std::shared_ptr<const Conditions> apart =
+      {};                                 // the same, each place before the contradicted node an integer of its own
+  size_t broken_where_tried = 0;          // of the sizes that a trial is asked of, too
+  Contradictions beyond = {};             // of two traces: at sizes beyond theirs, which may have an end
+  Contradictions of_any_step = {};        // at sizes that share no divisor with the traces'
+  std::optional<Note> unconfirmed = {};   // where a trace that is held out confirms nothing (holdout.h)
+  std::vector<OpenChoice> open = {};      // the least plain first (undecided.h)
+  std::vector<std::string> emitted = {};  // the sizes that the rewrite computes
+  std::vector<Note> followed = {};        // sizes, and what they follow from, without which it contradicts itself
   std::unique_ptr<ir::Transaction> edit = {};  // the rewrite, taken back where nobody keeps it
   bool is_whole() const { return report.unexplained.empty(); }
 };

@@ -372,6 +372,7 @@ void add_equal_sides(Domain& domain, std::span<const EqualSides> equal, std::spa
   for (const auto& [size, divisor] : domain.multiples) sizes.insert(sizes.end(), {size, divisor});
   for (const Limit& limit : domain.limits) sizes.insert(sizes.end(), {limit.size, limit.most});
   for (const Undecided& each : domain.undecided) sizes.insert(sizes.end(), {each.chosen, each.other});
+  for (const auto& [size, other] : domain.followed) sizes.insert(sizes.end(), {size, other});
   for (const EqualSides& sides : equal) {
     const auto is_it = [&](const EqualSides& known) {
       return known.input == sides.input && known.axis == sides.axis && known.other == sides.other;

@@ -2,6 +2,9 @@
 // (rewrite/guard_inputs.h).
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "thaw/dim/text/text.h"
 #include "thaw/infer/stated_sizes.h"
 #include "thaw/lift/domain.h"
 #include "thaw/lift/steps.h"
@@ -49,6 +52,9 @@ void guard(Lifting& l, const Domain& domain) {
   const std::vector<Note> notes = domain.notes();
   if (!inputs.put(sizes, distances(domain, others), shapes)) {
     l.report.unexplained.insert(l.report.unexplained.end(), notes.begin(), notes.end());
+    for (const auto& [size, of] : domain.followed)
+      l.report.unexplained.push_back(
+          {dim::to_string(size), fmt::format("valid for {}, as in every trace", dim::to_string(of)), {}});
     return;
   }
   if (const std::string text = domain.text(); !text.empty())

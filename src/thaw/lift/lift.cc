@@ -299,8 +299,11 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     found.plain_loops.merge(lifting.steady_loops);
     return lift_with(traces, options, std::move(made.choices), found, tried_at);
   }
-  if (lifting.report.unexplained.empty() && cut_other_axes(lifting))
+  constexpr int kMostCutRounds = 16;
+  if (lifting.report.unexplained.empty() && found.cut_rounds < kMostCutRounds && cut_other_axes(lifting)) {
+    ++found.cut_rounds;
     return lift_with(traces, options, std::move(made.choices), found, tried_at);
+  }
   made.report = std::move(lifting.report);
   made.report.departs = std::ranges::any_of(lifting.tables, [](const FittedTable& table) { return table.fit.departs; });
   made.cuts = lifting.solver->told_cuts();
@@ -352,7 +355,8 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
       if (const auto& broken_at = made.broken_at ? made.broken_at : held) {
         const ir::Node* broken = broken_node(lifting, *broken_at, traced);
         made.conditions = conditions_at(lifting, model, traced, {*broken_at}, steady_before(lifting, broken));
-        made.apart = conditions_at(lifting, model, traced, {*broken_at}, places_before(lifting, broken));
+        if (auto places = places_before(lifting, broken); !places.empty())
+          made.apart = conditions_at(lifting, model, traced, {*broken_at}, std::move(places));
       } else if (!made.open.empty()) {
         std::vector<std::vector<int64_t>> more = sizes_of_any_step(lifting.variables);
         for (const OpenChoice& each : made.open)
@@ -364,10 +368,10 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
       if (!made.open.empty() || !made.choices.take_first())
         made.of_any_step = find_contradictions(model, lifting.variables, traced, sizes_of_any_step(lifting.variables));
     }
-    add_equal_sides(domain, equal, {});
     if (options.keep_static.empty()) domain.followed = followed_by_need(model, lifting.variables, traced);
     for (const auto& [size, of] : domain.followed)
       made.followed.push_back({dim::to_string(size), dim::to_string(of), {}});
+    add_equal_sides(domain, equal, {});
     guard(lifting, domain);
     made.report.valid_sizes = std::move(lifting.report.valid_sizes);
     std::ranges::move(lifting.report.inferred, std::back_inserter(made.report.inferred));
@@ -375,7 +379,8 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
   } else if (options.keep_static.empty()) {
     const ir::Node* broken = made.contradictions.first_node;
     made.conditions = conditions_at(lifting, model, traced, {}, steady_before(lifting, broken));
-    made.apart = conditions_at(lifting, model, traced, {}, places_before(lifting, broken));
+    if (auto places = places_before(lifting, broken); !places.empty())
+      made.apart = conditions_at(lifting, model, traced, {}, std::move(places));
   }
   return made;
 }

@@ -99,13 +99,13 @@ using Padded = std::vector<PaddedSide>;  // two sides or more, padded by one nod
 // Whether two expressions are the same, or come to the same at many sizes, whole or not: those behind a roll are long, as they hold
 // where there is nothing to roll.
 bool measures_alike(dim::Dim a, dim::Dim b, std::span<const Variable> variables) {
-  constexpr int64_t kSamples = 12, kStep = 5;
+  constexpr int64_t kSamples = 12;
   if (dim::same(a, b)) return true;
   if (!a.is_symbolic() || !b.is_symbolic()) return false;
   for (int64_t n = 0; n < kSamples; ++n) {
     const auto sample = [&](size_t i) {
       const Variable& v = variables[i];
-      return v.at[static_cast<size_t>(n) % v.at.size()] + (v.varies() ? kStep * n + static_cast<int64_t>(i) : 0);
+      return v.at[static_cast<size_t>(n) % v.at.size()] + (v.varies() ? n * (n + 1) / 2 + static_cast<int64_t>(i) : 0);
     };
     const auto x = value_at(a, variables, sample), y = value_at(b, variables, sample);
     if (!x || !y || *x != *y) return false;
@@ -134,6 +134,17 @@ std::vector<Padded> padded_grids(const Lifting& l) {
   return grids;
 }
 
+// The axes that it cuts, and the Slices right before it, as far as these say so.
+std::set<size_t> axes_cut_before(ir::Node* last, size_t rank) {
+  std::set<size_t> axes;
+  for (ir::Node* node = last; node && cuts(*node); node = node->input(0)->producer()) {
+    const auto slice = written_slice(*node);
+    if (!slice) break;
+    axes.insert(slice->axis_of(rank));
+  }
+  return axes;
+}
+
 // What a Slice that cuts one side of such a grid down to what it was leaves padded: sides that are whole in every trace.
 void find_padded(const Lifting& l, ir::Node* slice, const std::vector<Padded>& grids,
                  const std::unordered_map<const ir::Node*, size_t>& places, std::vector<LackingCut>& cuts) {
@@ -147,14 +158,13 @@ void find_padded(const Lifting& l, ir::Node* slice, const std::vector<Padded>& g
         return std::optional<size_t>(axis);
     return std::optional<size_t>();
   };
-  const auto cut_before = axes_of_chain(slice, made->second.size());
-  if (!cut_before) return;
+  const std::set<size_t> cut_before = axes_cut_before(slice, made->second.size());
   for (const Padded& grid : grids) {
     if (std::ranges::none_of(grid, [&](const PaddedSide& side) { return axis_of(side, side.size).has_value(); }))
       continue;
     for (const PaddedSide& side : grid) {
       const auto axis = axis_of(side, side.size) ? std::nullopt : axis_of(side, side.whole);
-      if (axis && cut_before->contains(*axis)) continue;
+      if (axis && cut_before.contains(*axis)) continue;
       std::vector<int64_t> ends = axis ? in_traces(side.size, l.variables) : std::vector<int64_t>();
       if (ends.empty() || ends != in_traces(side.whole, l.variables)) continue;
       for (const ir::Use& use : slice->output(0)->uses())

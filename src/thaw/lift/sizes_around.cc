@@ -67,7 +67,8 @@ void SizesAround::tell(const Difference& difference, TableContext& context) cons
     if (other && (i == 0 || !other->constant())) add(context.around, place->second, i);
   }
   context.around.windows = windows_after(*difference.node);
-  for (const ir::Use& use : difference.node->output(0)->uses())
+  const ir::Value* made = difference.node->outputs().empty() ? nullptr : difference.node->output(0);
+  for (const ir::Use& use : made ? made->uses() : std::span<const ir::Use>())
     for (const int64_t stride : use.node->attribute_ints("strides")) context.around.strides.insert(stride);
   if (context.around.cuts) {
     context.around.given_back = cut_back(difference);

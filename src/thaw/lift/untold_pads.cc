@@ -80,19 +80,37 @@ Ends same_padding(const PaddedAxis& axis, bool longer_before) {
   return longer_before ? Ends{total - half, half} : Ends{half, total - half};
 }
 
-bool agree(const Ends& one, const Ends& other, const std::vector<dim::Assignment>& at) {
-  const auto before = values_at(one.before, at), behind = values_at(one.behind, at);
-  return before && behind && before == values_at(other.before, at) && behind == values_at(other.behind, at);
+// nullopt where one of them has no value.
+std::optional<bool> agree(const Ends& one, const Ends& other, const std::vector<dim::Assignment>& at) {
+  const auto before = values_at(one.before, at), behind = values_at(one.behind, at),
+             other_before = values_at(other.before, at), other_behind = values_at(other.behind, at);
+  if (!before || !behind || !other_before || !other_behind) return std::nullopt;
+  return before == other_before && behind == other_behind;
 }
 
-// Where the amounts of all axes of a kind are "same" padding in every trace, and elsewhere not. What one shows to be none is none of its
-// kind.
+// amounts: of the Pad before the node.
+void add_padded_axes(const ir::Node& node, const ops::Shape& data, const ops::Elements& amounts,
+                     std::vector<PaddedAxis>& padded) {
+  const auto windows = ops::padded_windows(node);
+  const size_t rank = data.size(), sides = windows ? windows->strides.size() : 0;
+  for (size_t i = 0; i < sides && sides <= rank; ++i) {
+    const size_t axis = rank - sides + i;
+    const Ends own{amounts[axis].as_dim() + Dim(windows->pads[i]),
+                   amounts[axis + rank].as_dim() + Dim(windows->pads[i + sides])};
+    const int64_t kernel = (windows->kernel[i] - 1) * windows->dilations[i] + 1, stride = windows->strides[i];
+    if (stride > 1 && data[axis].is_symbolic() && own.before.is_known() && own.behind.is_known())
+      padded.push_back({data[axis], own, kernel, stride});
+  }
+}
+
+// Where the amounts of all axes of a kind are "same" padding in every trace, and elsewhere not. An axis that is padded otherwise rules it
+// out for its kernel and stride.
 void add_same_paddings(const std::vector<PaddedAxis>& axes, const std::vector<dim::Assignment>& traces,
                        const std::vector<dim::Assignment>& unseen, std::vector<Undecided>& found) {
   std::set<std::tuple<int64_t, int64_t, bool>> refuted;
   for (const PaddedAxis& axis : axes)
     for (const bool longer_before : kLongerBefore)
-      if (!agree(axis.own, same_padding(axis, longer_before), traces))
+      if (!agree(axis.own, same_padding(axis, longer_before), traces).value_or(true))
         refuted.emplace(axis.kernel, axis.stride, longer_before);
   for (const PaddedAxis& axis : axes) {
     std::vector<Undecided> open;
@@ -100,7 +118,7 @@ void add_same_paddings(const std::vector<PaddedAxis>& axes, const std::vector<di
     for (const bool longer_before : kLongerBefore) {
       if (refuted.contains({axis.kernel, axis.stride, longer_before})) continue;
       const Ends same = same_padding(axis, longer_before);
-      is_same |= agree(axis.own, same, unseen);
+      is_same |= agree(axis.own, same, unseen).value_or(false);
       for (const auto& [taken, other] :
            {std::pair(axis.own.before, same.before), std::pair(axis.own.behind, same.behind)})
         if (!dim::same(taken, other))
@@ -134,19 +152,10 @@ std::vector<Undecided> untold_pads(const ir::Model& lifted,
       if (const auto window = window_added(size, whole, traces, elsewhere))
         found.push_back({whole, dim::ceil_div(size, *window) * Dim(*window), ""});
     }
-    const auto uses = pad->output(0)->uses();
-    const auto windows = uses.size() == 1 ? ops::padded_windows(*uses.front().node) : std::nullopt;
     const ops::ElementsPtr& amounts = facts.fact(pad->input(kPadAmounts)).elements;
-    if (!windows || !amounts || amounts->size() != 2 * data->size() || windows->strides.size() > data->size()) continue;
-    const size_t sides = windows->strides.size();
-    for (size_t i = 0; i < sides; ++i) {
-      const size_t axis = data->size() - sides + i;
-      const Ends own{(*amounts)[axis].as_dim() + Dim(windows->pads[i]),
-                     (*amounts)[axis + data->size()].as_dim() + Dim(windows->pads[i + sides])};
-      const int64_t kernel = (windows->kernel[i] - 1) * windows->dilations[i] + 1, stride = windows->strides[i];
-      if (stride > 1 && (*data)[axis].is_symbolic() && own.before.is_known() && own.behind.is_known())
-        padded.push_back({(*data)[axis], own, kernel, stride});
-    }
+    if (!amounts || amounts->size() != 2 * data->size()) continue;
+    for (const ir::Use& use : pad->output(0)->uses())
+      if (use.index == 0) add_padded_axes(*use.node, *data, *amounts, padded);
   }
   add_same_paddings(padded, traces, elsewhere, found);
   return found;

@@ -103,32 +103,45 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
       const bool fills = i < rank ? around.fills_before || before : around.fills_after || after;
       const bool nothing = (before || i >= rank) && at.front() == 0;
       const bool hidden = alike && axis && axis->varies() && (fills || nothing);
-      if (axis && (!is_constant(at) || hidden)) amount = amount_of(*axis, at);
+      if (axis && (!is_constant(at) || hidden)) amount = amount_of(*axis, i);
       if (is_constant(at) && !amount) amount = Dim(at.front());
-      for (size_t k = 0; k < around.sizes.size() && !amount; ++k) amount = amount_of(around.sizes[k], at);
+      for (size_t k = 0; k < around.sizes.size() && !amount; ++k) amount = amount_of(around.sizes[k], i);
       if (!amount || amount->is_unknown()) return std::nullopt;
       found.push_back(*amount);
     }
     return found;
   };
-  // more: whether each amount may be so many more, as a kernel that is longer than its stride takes.
-  const auto up_to_windows = [&](int64_t window, bool alike, bool more = false) {
+  const auto missing_to = [](int64_t size, int64_t window) { return (size + window - 1) / window * window - size; };
+  // By how many more than whole windows miss an end that varies is filled, as a kernel that is longer than its stride takes.
+  const auto more_at = [&](int64_t window, size_t begin, size_t end) -> int64_t {
+    for (size_t i = begin; i < end && by_axis; ++i) {
+      const Variable& axis = around.axes[i % rank];
+      if (axis.symbol.is_known() && !is_constant(wanted[i]) && axis.at.front() > 0)
+        return wanted[i].front() - missing_to(axis.at.front(), window);
+    }
+    return 0;
+  };
+  const auto up_to_windows = [&](int64_t window, bool alike, int64_t before_more = 0, int64_t after_more = 0) {
     return each(
-        [&](const Variable& size, const std::vector<int64_t>& at) -> std::optional<Dim> {
-          const auto missing = [&](size_t k) { return (size.at[k] + window - 1) / window * window - size.at[k]; };
-          const int64_t rest = more ? at.front() - missing(0) : 0;
+        [&](const Variable& size, size_t i) -> std::optional<Dim> {
+          const std::vector<int64_t>& at = wanted[i];
+          const int64_t more = i < wanted.size() / 2 ? before_more : after_more;
           for (size_t k = 0; k < at.size(); ++k)
-            if (size.at[k] <= 0 || missing(k) + rest != at[k]) return std::nullopt;
-          if (rest < 0) return std::nullopt;
-          return dim::ceil_div(size.symbol, window) * Dim(window) - size.symbol + Dim(rest);
+            if (size.at[k] <= 0 || missing_to(size.at[k], window) + more != at[k]) return std::nullopt;
+          return dim::ceil_div(size.symbol, window) * Dim(window) - size.symbol + Dim(more);
         },
         alike);
   };
-  for (const bool more : {false, true})
-    for (const int64_t window : around.windows)
-      if (!more || (around.strides.contains(window) && !wanted.empty() && ranks(wanted.front())))
-        if (auto found = up_to_windows(window, true, more)) return found;
-  const auto up_to_size = [&](const Variable& size, const std::vector<int64_t>& at) -> std::optional<Dim> {
+  for (const int64_t window : around.windows)
+    if (auto found = up_to_windows(window, true)) return found;
+  for (const int64_t window : around.windows) {
+    if (!around.strides.contains(window) || wanted.empty() || !ranks(wanted.front())) continue;
+    const int64_t before_more = more_at(window, 0, rank), after_more = more_at(window, rank, wanted.size());
+    if (before_more < 0 || after_more < 0 || before_more + after_more == 0) continue;
+    if (auto found = up_to_windows(window, true, before_more, after_more)) return found;
+  }
+  const auto up_to_size = [&](const Variable& size, size_t i) -> std::optional<Dim> {
+    const std::vector<int64_t>& at = wanted[i];
     Values whole = size.at;
     for (size_t k = 0; k < at.size(); ++k) whole[k] += at[k];
     const auto own = std::ranges::find_if(variables_, [&](const Variable& v) { return v.at == whole; });

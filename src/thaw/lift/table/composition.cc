@@ -23,19 +23,19 @@ std::optional<Generated> fit_in_any_way(const View& column, const Given& table) 
   constexpr int kCounterAndDigit = 2;
   const Given once(column, table.context, kCounterAndDigit);
   FittedBefore* before = table.context.before;
-  const uint64_t as_it_is = FittedBefore::key_of(column, Ways::kSequences),
-                 by_keys = FittedBefore::key_of(column, Ways::kKeys);
+  const uint64_t key_as_it_is = FittedBefore::key_of(column, Ways::kSequences),
+                 key_by_keys = FittedBefore::key_of(column, Ways::kKeys);
   const auto fit_by_keys = [&] {
     const std::vector<CounterPtr>& counters = table.counters();
     const std::vector<LayoutPtr>& layouts = table.layouts();
-    return first_way(before, by_keys, counters.size() + layouts.size(), [&](size_t way) {
+    return first_way(before, key_by_keys, counters.size() + layouts.size(), [&](size_t way) {
       if (way < counters.size()) return fit_at_keys(once, {{key_of(*counters[way])}}, fit_sequence);
       const Layout& layout = *layouts[way - counters.size()];
       const bool is_grid = layout.is_grid() && column.kind != Kind::kTruth;
       return is_grid ? fit_at_keys(once, {{key_of(layout)}}, fit_cells) : std::nullopt;
     });
   };
-  return first_way(before, as_it_is, 2,
+  return first_way(before, key_as_it_is, 2,
                    [&](size_t way) { return way == 0 ? fit_sequence({column, table.context}) : fit_by_keys(); });
 }
 

@@ -96,9 +96,9 @@ CounterPtr digit_of(const View& view, int64_t column, const Solver& solver, bool
 
 }  // namespace
 
-std::vector<int64_t> Counter::counted(size_t trace, int64_t rows) const {
+std::vector<int64_t> Counter::counted(size_t trace, int64_t from, int64_t rows) const {
   Points points{.trace = trace, .positions = {std::vector<double>(static_cast<size_t>(rows))}};
-  std::iota(points.positions[0].begin(), points.positions[0].end(), 0.0);
+  std::iota(points.positions[0].begin(), points.positions[0].end(), static_cast<double>(from));
   const Numbers all = evaluate(formula_, points);
   std::vector<int64_t> at(all.entries.begin(), all.entries.end());
   at.resize(static_cast<size_t>(rows), 0);  // of a counter that is a constant
@@ -107,13 +107,18 @@ std::vector<int64_t> Counter::counted(size_t trace, int64_t rows) const {
 
 const std::vector<int64_t>& Counter::at(size_t trace) const {
   const auto [known, is_new] = known_.try_emplace(trace);
-  if (is_new) known->second = counted(trace, rows_.at[trace]);
+  if (is_new) known->second = counted(trace, 0, rows_.at[trace]);
   return known->second;
+}
+
+int64_t Counter::at_row(size_t trace, int64_t row) const {
+  const auto known = known_.find(trace);
+  return known == known_.end() ? counted(trace, row, 1).front() : known->second[static_cast<size_t>(row)];
 }
 
 const std::vector<int64_t>& Counter::of_few() const {
   constexpr int64_t kFew = 128;
-  if (few_.empty()) few_ = counted(0, std::min(kFew, rows_.at[0]));
+  if (few_.empty()) few_ = counted(0, 0, std::min(kFew, rows_.at[0]));
   return few_;
 }
 

@@ -21,11 +21,14 @@ class Counter {
   const Size& range() const { return range_; }
   // Of each row in a trace; computed once.
   const std::vector<int64_t>& at(size_t trace) const;
+  // Of one row.
+  int64_t at_row(size_t trace, int64_t row) const;
   // Of a few rows of the first trace, which tell most of what does not count a column.
   const std::vector<int64_t>& of_few() const;
 
  private:
-  std::vector<int64_t> counted(size_t trace, int64_t rows) const;
+  // Of so many rows, from one on.
+  std::vector<int64_t> counted(size_t trace, int64_t from, int64_t rows) const;
 
   std::string name_;
   Formula formula_;

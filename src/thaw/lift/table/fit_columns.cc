@@ -58,8 +58,10 @@ bool may_count(const View& view, int64_t column, const Counter& counter) {
     if (const double entry = view.at(0, static_cast<int64_t>(r), column); !std::isnan(entry))
       rows.emplace_back(at[r], entry);
   std::ranges::stable_sort(rows, {}, &std::pair<int64_t, double>::first);
-  for (size_t i = 1; i < rows.size(); ++i)
-    if (rows[i].first == rows[i - 1].first && !view.close(rows[i].second, rows[i - 1].second)) return false;
+  for (size_t i = 1, first = 0; i < rows.size(); ++i) {
+    if (rows[i].first != rows[first].first) first = i;
+    if (!view.close(rows[first].second, rows[i].second)) return false;
+  }
   return true;
 }
 

@@ -20,14 +20,15 @@ using NotResized = std::unordered_map<size_t, std::string>;
 
 class FittedBefore {
  public:
-  // Of all that tells whether a way fits: the entries, the lengths, and the sizes of the tables that it was read from, in the traces. more: what else is asked there.
+  // Of what a table holds: the entries, the lengths, and the sizes of the tables that it was read from, in the traces. more: what else is asked there.
   static uint64_t key_of(const View& view, Ways ways, uint64_t more = 0);
 
   std::optional<size_t> find(uint64_t key) const {
     const auto known = ways_.find(key);
     return known == ways_.end() ? std::nullopt : std::optional(known->second);
   }
-  void note(uint64_t key, size_t way) { ways_[key] = way; }
+  // The first that did stays: an attempt that is made again finds what it found.
+  void note(uint64_t key, size_t way) { ways_.try_emplace(key, way); }
 
   NotResized not_resized = {};
 

@@ -20,8 +20,8 @@ std::optional<Size> roll_of(const View& view, int64_t column, const Counter& c, 
   Size roll;
   for (size_t k = 0; k < view.traces(); ++k) {
     const double first = view.length().at[k] == 0 ? 0 : view.at(k, 0, column);
-    if (first < 0 || first >= static_cast<double>(view.length().at[k])) return std::nullopt;
-    roll.at.push_back(c.at(k)[static_cast<size_t>(first)]);
+    if (!(first >= 0 && first < static_cast<double>(view.length().at[k]))) return std::nullopt;
+    roll.at.push_back(c.at_row(k, static_cast<int64_t>(first)));
   }
   return solve_count(std::move(roll.at), view, solver);
 }

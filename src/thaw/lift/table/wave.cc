@@ -180,7 +180,7 @@ bool is_near_wave(const View& view, double entry, double of_wave, double angle) 
 }
 
 bool may_be_raised_wave(const View& column) {
-  constexpr double kNear = 1e-4;  // of entries, four of which each sum is of
+  constexpr double kNear = 1e-4;  // of an entry; a sum is off by four of these at most
   constexpr int64_t kFewestSums = 3;
   const std::vector<int64_t>& lengths = column.length().at;
   const auto longest = static_cast<size_t>(std::ranges::max_element(lengths) - lengths.begin());

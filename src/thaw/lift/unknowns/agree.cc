@@ -51,6 +51,7 @@ class Search {
 
   Agreed run(const Retaken& given) {
     // What fails all the same is not asked of what is given.
+    asks_all_ = given.empty();
     if (!given.empty())
       for (size_t c = 0; c < conditions_.needed.size(); ++c)
         for (size_t k = 0; k < conditions_.unseen.size(); ++k) is_asked_[c][k] = holds_at(c, k);
@@ -155,7 +156,11 @@ class Search {
       return values_at(taken, conditions_.traces) != wanted || elsewhere.empty() ||
              std::ranges::min(elsewhere) < conditions_.unknowns[unknown].least;
     };
-    if (is_alone && size && !is_none(*size)) return {*size};
+    // What broadcasts in no trace does nowhere.
+    const bool is_equal =
+        conditions_.needed[condition].relation == dim::Relation::kEqual || std::ranges::min(wanted) > 1;
+    const bool is_exact = is_equal && asks_all_;
+    if (is_alone && is_exact && size && !is_none(*size)) return {*size};
     std::erase_if(out, is_none);
     return out;
   }
@@ -225,6 +230,7 @@ class Search {
   std::vector<Values> values_;                   // by unknown, as it is taken
   std::vector<std::optional<Dim>> taken_;        // otherwise than it was solved
   size_t most_ = 0, states_ = 0;
+  bool asks_all_ = true;  // each condition at each size
   bool is_cut_ = false;   // a state was left for more integers to be taken otherwise
   bool is_open_ = false;  // something else might be taken
 };
