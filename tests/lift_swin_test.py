@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conftest import session
-from lift_net import Net
+from lift_net import Net, up
 from models import swin
 
 UNSEEN = ((1, 8, 8), (7, 72, 136), (2, 136, 72), (1, 16, 200), (4, 104, 40))
@@ -61,9 +61,10 @@ def test_traces_that_do_not_tell_are_refused(thaw, save, tmp_path):
     assert not out.exists()
 
 
-def video(frames, h, w, window=3):
-    """Windows of every second frame and 3 x 3 cells, shifted by a cell; padded by what nodes make of the sides, and cut back as Swin's are."""
-    net, half = Net(), frames // 2
+def video(frames, h, w, window=3, told=True):
+    """Windows of every second frame and 3 x 3 cells, shifted by a cell; padded by what nodes make of the sides, and cut back as Swin's are.
+    told: whether the nodes that make them are there."""
+    net, half = Net(), frames // 2 if told else up(frames, 2)
     high, wide = (side + -side % window for side in (h, w))
 
     def rolled(x, by, axis, size):
@@ -76,9 +77,9 @@ def video(frames, h, w, window=3):
     def missing(size, window):
         return net.add("Mod", net.add("Sub", window, net.add("Mod", size, window)), window)
 
-    x = net.add("Slice", "x", net.ints(1), net.ints(1 << 31), net.ints(1), net.ints(2))
-    more = net.add("Concat", net.ints(*6 * [0]), missing(side(x, 1), side(x, 1)), *(missing(side(x, axis), net.ints(window)) for axis in (2, 3)),
-                   net.ints(0), axis=0)
+    x = net.add("Slice", "x", net.ints(int(told)), net.ints(1 << 31), net.ints(1), net.ints(2))
+    amounts = [missing(side(x, axis), net.ints(window)) for axis in (2, 3)] if told else [net.ints(high - h, wide - w)]
+    more = net.add("Concat", net.ints(*6 * [0]), missing(side(x, 1), side(x, 1)), *amounts, net.ints(0), axis=0)
     y = rolled(rolled(net.add("Pad", x, more), 1, 2, high), 1, 3, wide)
     y = net.add("Reshape", y, net.ints(1, half, high // window, window, wide // window, window, 4))
     y = net.add("Reshape", net.add("Transpose", y, perm=[0, 2, 4, 1, 3, 5, 6]), net.ints(high * wide // window**2, half * window**2, 4))
@@ -101,3 +102,15 @@ def test_a_side_that_every_trace_has_whole_beside_one_that_is_never_padded(thaw,
         x = np.random.default_rng(sum(size)).standard_normal((1, *size, 4), dtype=np.float32)
         got, wanted = (run.run(None, {"x": x})[0] for run in (lifted, session(save(video(*size), "wanted"))))
         assert got.shape == wanted.shape and np.abs(got - wanted).max() <= 1e-5, size
+
+
+def test_a_size_that_follows_from_another_in_every_trace_is_held_by_the_guard(thaw, save, tmp_path):
+    """Each trace has three columns less than three times its frames, and elsewhere nodes contradict each other."""
+    sizes = ((4, 7, 9), (6, 11, 15), (8, 17, 21))
+    out = tmp_path / "lifted.onnx"
+    run = thaw("lift", *(save(video(*size, told=False), "video_" + "x".join(map(str, size))) for size in sizes), "-o", out, code=0)
+    assert "the model contradicts itself elsewhere" in run.stdout
+    lifted = session(out)
+    for size in ((4, 7, 15), (8, 13, 9), (6, 16, 21)):
+        with pytest.raises(Exception, match="guard_Reshape"):
+            lifted.run(None, {"x": np.zeros((1, *size, 4), np.float32)})
