@@ -59,34 +59,40 @@ void guard_against(const std::vector<Retaken>& others, const Retaken& retaken, c
           choices.by_place[place].others.insert(dim::to_string(other[i].second));
 }
 
-// The next attempt with less to contradict: integers taken otherwise wherever they stand, else each place by itself.
-std::optional<Attempt> improve(const Attempt& best, const std::function<Attempt(Choices)>& attempt, size_t& attempts) {
+// The next attempt with less to contradict, by these conditions. apart: integers are taken otherwise wherever they stand by others already.
+std::optional<Attempt> improve_by(const Conditions& conditions, bool apart, const Attempt& best,
+                                  const std::function<Attempt(Choices)>& attempt, size_t& attempts) {
   constexpr size_t kMostAttempts = 12;
-  for (const Conditions* conditions : {best.conditions.get(), best.apart.get()}) {
-    std::vector<Retaken> passed_over;
-    while (conditions && attempts < kMostAttempts) {
-      Agreed agreed;
-      if (conditions != best.apart.get()) agreed = agree(*conditions, {}, passed_over);
-      if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) agreed = agree(*conditions, {}, passed_over, true);
-      if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) break;
-      const bool was_tried = conditions == best.apart.get() && !takes_places(*conditions, agreed.retaken);
-      if (was_tried && passed_over.size() < kMostAttempts) {
-        passed_over.push_back(std::move(agreed.retaken));
-        continue;
-      }
-      Choices choices = with_retaken(best.choices, *conditions, agreed);
-      if (takes_places(*conditions, agreed.retaken)) {
-        const auto others = alternatives(*conditions, agreed.retaken, passed_over);
-        if (!others) break;
-        guard_against(*others, agreed.retaken, *conditions, choices);
-      }
-      ++attempts;
-      Attempt other = attempt(std::move(choices));
-      if (is_better(other, best)) return other;
+  std::vector<Retaken> passed_over;
+  while (attempts < kMostAttempts) {
+    Agreed agreed;
+    if (!apart) agreed = agree(conditions, {}, passed_over);
+    if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) agreed = agree(conditions, {}, passed_over, true);
+    if (agreed.verdict != Agrees::kYes || agreed.retaken.empty()) break;
+    const bool has_places = takes_places(conditions, agreed.retaken);
+    if (apart && !has_places && passed_over.size() < kMostAttempts) {
       passed_over.push_back(std::move(agreed.retaken));
+      continue;
     }
+    Choices choices = with_retaken(best.choices, conditions, agreed);
+    if (has_places) {
+      const auto others = alternatives(conditions, agreed.retaken, passed_over);
+      if (!others) break;
+      guard_against(*others, agreed.retaken, conditions, choices);
+    }
+    ++attempts;
+    Attempt other = attempt(std::move(choices));
+    if (is_better(other, best)) return other;
+    passed_over.push_back(std::move(agreed.retaken));
   }
   return std::nullopt;
+}
+
+// Integers taken otherwise wherever they stand, else each place by itself.
+std::optional<Attempt> improve(const Attempt& best, const std::function<Attempt(Choices)>& attempt, size_t& attempts) {
+  if (best.conditions)
+    if (auto better = improve_by(*best.conditions, false, best, attempt, attempts)) return better;
+  return best.apart ? improve_by(*best.apart, true, best, attempt, attempts) : std::nullopt;
 }
 
 }  // namespace

@@ -403,14 +403,12 @@ bool Domain::has(const dim::Assignment& at) const {
     const auto value = dim::evaluate(v->symbol, at);
     return !value || *value == v->at.front();
   };
-  const auto is_agreed = [&](const Undecided& u) {
-    const auto chosen = dim::evaluate(u.chosen, at), other = dim::evaluate(u.other, at);
-    return !chosen || !other || *chosen == *other;
+  const auto are_equal = [&](Dim one, Dim other) {
+    const auto a = dim::evaluate(one, at), b = dim::evaluate(other, at);
+    return !a || !b || *a == *b;
   };
-  const auto is_followed = [&](const std::pair<Dim, Dim>& pair) {
-    const auto size = dim::evaluate(pair.first, at), of = dim::evaluate(pair.second, at);
-    return !size || !of || *size == *of;
-  };
+  const auto is_agreed = [&](const Undecided& u) { return are_equal(u.chosen, u.other); };
+  const auto is_followed = [&](const std::pair<Dim, Dim>& pair) { return are_equal(pair.first, pair.second); };
   return std::ranges::all_of(congruences, is_congruent) && std::ranges::all_of(multiples, is_multiple) &&
          std::ranges::all_of(limits, is_within) && std::ranges::all_of(fixed, is_fixed) &&
          std::ranges::all_of(followed, is_followed) && std::ranges::all_of(undecided, is_agreed);

@@ -28,15 +28,19 @@ bool takes_alike(const ir::Node& node) {
   return (op && op->is_elementwise()) || joins_pieces(node);
 }
 
-// The axes that a chain of Slices cuts, up to its last one; nullopt where one of them does not say.
-std::optional<std::set<size_t>> axes_of_chain(ir::Node* last, size_t rank) {
+// The axes that a chain of Slices cuts, from its last one back to one that does not say.
+struct CutAxes {
   std::set<size_t> axes;
-  for (ir::Node* node = last; node && cuts(*node); node = node->input(0)->producer()) {
+  bool are_all = true;  // whether each says
+};
+CutAxes axes_of_chain(ir::Node* last, size_t rank) {
+  CutAxes cut;
+  for (ir::Node* node = last; node && cuts(*node) && cut.are_all; node = node->input(0)->producer()) {
     const auto slice = written_slice(*node);
-    if (!slice) return std::nullopt;
-    axes.insert(slice->axis_of(rank));
+    cut.are_all = slice.has_value();
+    if (slice) cut.axes.insert(slice->axis_of(rank));
   }
-  return axes;
+  return cut;
 }
 
 // Before an operand of a node of a trace.
@@ -80,9 +84,10 @@ void find_lacking(const Lifting& l, ir::Node* last, const BesideCut& beside, siz
              other = l.tensor_shapes.find(beside.node->input(beside.other));
   if (cut == l.tensor_shapes.end() || other == l.tensor_shapes.end()) return;
   const ops::Shape &here = cut->second, &there = other->second;
-  const auto known = here.size() == there.size() ? axes_of_chain(last, here.size()) : std::nullopt;
-  for (size_t axis = 0; known && axis < here.size(); ++axis) {
-    if (known->contains(axis) || !here[axis].is_symbolic() || !there[axis].is_symbolic()) continue;
+  const CutAxes known = axes_of_chain(last, here.size());
+  if (here.size() != there.size() || !known.are_all) return;
+  for (size_t axis = 0; axis < here.size(); ++axis) {
+    if (known.axes.contains(axis) || !here[axis].is_symbolic() || !there[axis].is_symbolic()) continue;
     std::vector<int64_t> ends = in_traces(here[axis], l.variables);
     const bool is_large = std::ranges::all_of(ends, [](int64_t end) { return end > 1; });
     if (dim::same(here[axis], there[axis]) || !is_large || ends != in_traces(there[axis], l.variables)) continue;
@@ -134,17 +139,6 @@ std::vector<Padded> padded_grids(const Lifting& l) {
   return grids;
 }
 
-// The axes that it cuts, and the Slices right before it, as far as these say so.
-std::set<size_t> axes_cut_before(ir::Node* last, size_t rank) {
-  std::set<size_t> axes;
-  for (ir::Node* node = last; node && cuts(*node); node = node->input(0)->producer()) {
-    const auto slice = written_slice(*node);
-    if (!slice) break;
-    axes.insert(slice->axis_of(rank));
-  }
-  return axes;
-}
-
 // What a Slice that cuts one side of such a grid down to what it was leaves padded: sides that are whole in every trace.
 void find_padded(const Lifting& l, ir::Node* slice, const std::vector<Padded>& grids,
                  const std::unordered_map<const ir::Node*, size_t>& places, std::vector<LackingCut>& cuts) {
@@ -158,7 +152,7 @@ void find_padded(const Lifting& l, ir::Node* slice, const std::vector<Padded>& g
         return std::optional<size_t>(axis);
     return std::optional<size_t>();
   };
-  const std::set<size_t> cut_before = axes_cut_before(slice, made->second.size());
+  const std::set<size_t> cut_before = axes_of_chain(slice, made->second.size()).axes;
   for (const Padded& grid : grids) {
     if (std::ranges::none_of(grid, [&](const PaddedSide& side) { return axis_of(side, side.size).has_value(); }))
       continue;

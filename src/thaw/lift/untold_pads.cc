@@ -20,36 +20,7 @@ namespace {
 
 using dim::Dim;
 
-// The axis and what it becomes, at each of some sizes; nullopt where either has no value.
-std::optional<std::vector<std::pair<int64_t, int64_t>>> lengths_at(Dim size, Dim made,
-                                                                   const std::vector<dim::Assignment>& at) {
-  std::vector<std::pair<int64_t, int64_t>> lengths;
-  for (const dim::Assignment& each : at) {
-    const auto before = dim::evaluate(size, each), after = dim::evaluate(made, each);
-    if (!before || !after) return std::nullopt;
-    lengths.emplace_back(*before, *after);
-  }
-  return lengths;
-}
-
-// The window up to which an axis is filled everywhere, where that is a whole one somewhere and in no trace; nullopt of others.
-std::optional<int64_t> window_added(Dim size, Dim made, const std::vector<dim::Assignment>& traces,
-                                    const std::vector<dim::Assignment>& unseen) {
-  const auto here = lengths_at(size, made, traces), elsewhere = lengths_at(size, made, unseen);
-  if (!here || !elsewhere) return std::nullopt;
-  int64_t window = 0;
-  for (const auto* lengths : {&*here, &*elsewhere})
-    for (const auto& [before, after] : *lengths) window = std::gcd(window, after);
-  const auto adds_one = [&](const auto& lengths) { return lengths.second - lengths.first == window; };
-  const auto adds_less = [&](const auto& lengths) {
-    return lengths.second > lengths.first && lengths.second - lengths.first < window;
-  };
-  const bool is_it =
-      window > 1 && std::ranges::all_of(*here, adds_less) && std::ranges::any_of(*elsewhere, adds_one) &&
-      std::ranges::all_of(*elsewhere, [&](const auto& each) { return adds_less(each) || adds_one(each); });
-  return is_it ? std::optional(window) : std::nullopt;
-}
-
+// nullopt where it has no value at one of these.
 std::optional<std::vector<int64_t>> values_at(Dim size, const std::vector<dim::Assignment>& at) {
   std::vector<int64_t> values;
   for (const dim::Assignment& each : at) {
@@ -58,6 +29,29 @@ std::optional<std::vector<int64_t>> values_at(Dim size, const std::vector<dim::A
     values.push_back(*value);
   }
   return values;
+}
+
+// The window up to which an axis is filled everywhere, where that is a whole one somewhere and in no trace; nullopt of others.
+std::optional<int64_t> window_added(Dim size, Dim made, const std::vector<dim::Assignment>& traces,
+                                    const std::vector<dim::Assignment>& unseen) {
+  const auto sizes = values_at(size, traces), wholes = values_at(made, traces), sizes_there = values_at(size, unseen),
+             wholes_there = values_at(made, unseen);
+  if (!sizes || !wholes || !sizes_there || !wholes_there) return std::nullopt;
+  int64_t window = 0;
+  for (const auto* lengths : {&*wholes, &*wholes_there})
+    for (const int64_t length : *lengths) window = std::gcd(window, length);
+  bool adds_one = false;
+  for (size_t k = 0; k < sizes->size(); ++k) {
+    const int64_t added = (*wholes)[k] - (*sizes)[k];
+    if (added <= 0 || added >= window) return std::nullopt;
+  }
+  for (size_t k = 0; k < sizes_there->size(); ++k) {
+    const int64_t added = (*wholes_there)[k] - (*sizes_there)[k];
+    if (added <= 0 || added > window) return std::nullopt;
+    adds_one |= added == window;
+  }
+  const bool is_it = window > 1 && adds_one;
+  return is_it ? std::optional(window) : std::nullopt;
 }
 
 // What is added before and behind an axis.
