@@ -438,6 +438,14 @@ std::vector<Note> Domain::notes() const {
                        {}});
       continue;
     }
+    if (limit.of == Limit::Of::kMask) {
+      notes.push_back(
+          {dim::to_string(limit.size),
+           fmt::format("valid up to {}, as a mask leaves nothing out in any trace; a larger trace extends this",
+                       dim::to_string(limit.most)),
+           {}});
+      continue;
+    }
     const bool is_most = limit.most.is_constant();
     notes.push_back({dim::to_string(is_most ? limit.size : limit.most),
                      fmt::format("valid {} {}, where a table of the traces ends; a {} trace extends this",

@@ -16,6 +16,7 @@
 #include "thaw/lift/align/evidence.h"
 #include "thaw/lift/align/same_node.h"
 #include "thaw/lift/align/steady_pads.h"
+#include "thaw/lift/idle_masks.h"
 #include "thaw/lift/no_ops.h"
 #include "thaw/lift/sizes_around.h"
 #include "thaw/lift/steady_coordinates.h"
@@ -354,6 +355,7 @@ void note_steady(Lifting& l) {
   l.sizes_at_no_ops = std::move(found.sizes);
   std::ranges::move(found.given_back, std::back_inserter(l.undecided));
   note_cut_windows(l);
+  std::ranges::move(limits_of_idle_masks(l), std::back_inserter(l.limits));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ std::vector<Scaling> scalings(const Size& n, const Size& side) {
 }
 
 // What a place becomes: the cell that it is in or the one above it, or how much of it is the upper one's.
-struct Rounding {
+struct RoundedPlace {
   const char* name;
   Formula (*of)(const Scaling& scaling, const Formula& last);
 };
@@ -66,7 +66,7 @@ Formula nearest_lower_of(const Scaling& s) {
 }
 Formula within_last(const Formula& place, const Formula& last) { return place ? smaller(place, last) : place; }
 
-constexpr Rounding kCells[] = {
+constexpr RoundedPlace kCells[] = {
     {"the nearest or lower of",
      [](const Scaling& s, const Formula& last) { return smaller(s.scaled / s.under, last); }},
     {"the upper of",
@@ -81,7 +81,7 @@ constexpr Rounding kCells[] = {
 };
 
 Formula share_of_upper(const Scaling& s) { return as_real(s.scaled % s.under) / as_real(s.under); }
-constexpr Rounding kWeights[] = {
+constexpr RoundedPlace kWeights[] = {
     {"the weight of the upper of", [](const Scaling& s, const Formula&) { return share_of_upper(s); }},
     {"the weight of the lower of", [](const Scaling& s, const Formula&) { return real_number(1) - share_of_upper(s); }},
 };
@@ -90,7 +90,7 @@ constexpr Rounding kWeights[] = {
 struct Neighbours {
   Size side;
   size_t scaling;
-  const Rounding* rounding;
+  const RoundedPlace* rounding;
 
   Formula over(const Size& n) const { return over(n, side); }
   Formula over(const Size& n, const Size& of) const {
@@ -110,10 +110,10 @@ struct Neighbours {
 std::vector<Neighbours> neighbours_in(const View& view, const Size& side) {
   std::vector<Neighbours> found;
   const std::vector<Scaling> all = scalings(view.length(), side);
-  const std::span<const Rounding> roundings =
-      view.kind == Kind::kInteger ? std::span<const Rounding>(kCells) : std::span<const Rounding>(kWeights);
+  const std::span<const RoundedPlace> roundings =
+      view.kind == Kind::kInteger ? std::span<const RoundedPlace>(kCells) : std::span<const RoundedPlace>(kWeights);
   for (size_t i = 0; i < all.size(); ++i)
-    for (const Rounding& rounding : roundings)
+    for (const RoundedPlace& rounding : roundings)
       if (const Neighbours each{side, i, &rounding}; each.holds_in(view)) found.push_back(each);
   return found;
 }
@@ -188,13 +188,17 @@ std::optional<Generated> fit_linspace(const Given& column) {
   const View& view = column.view;
   const Size& n = view.length();
   size_t longest = 0, shortest = 0;
-  std::vector<double> steps;
+  std::vector<double> steps, firsts;
   for (size_t k = 0; k < view.traces(); ++k) {
-    if (n.at[k] < 2) return std::nullopt;
     const auto& list = view.entries[k];
-    steps.push_back((list.back() - list.front()) / static_cast<double>(n.at[k] - 1));
+    size_t begin = 0, end = list.size();  // of those that are known
+    while (begin < end && std::isnan(list[begin])) ++begin;
+    while (begin < end && std::isnan(list[end - 1])) --end;
+    if (end - begin < 2) return std::nullopt;
+    steps.push_back((list[end - 1] - list[begin]) / static_cast<double>(end - begin - 1));
+    firsts.push_back(begin == 0 ? list[0] : list[begin] - steps[k] * static_cast<double>(begin));
     for (size_t i = 0; i < list.size(); ++i)
-      if (!view.close(list[i], list[0] + steps[k] * static_cast<double>(i))) return std::nullopt;
+      if (!view.close(list[i], firsts[k] + steps[k] * static_cast<double>(i))) return std::nullopt;
     if (n.at[k] > n.at[longest]) longest = k;
     if (n.at[k] < n.at[shortest]) shortest = k;
   }
@@ -204,9 +208,8 @@ std::optional<Generated> fit_linspace(const Given& column) {
     const double long_step = span / static_cast<double>(n.at[longest] - less),
                  short_step = span / static_cast<double>(n.at[shortest] - less);
     if (long_step == short_step) continue;
-    const double shift =
-        rounded((view.entries[longest].front() - view.entries[shortest].front()) / (long_step - short_step));
-    const double start = rounded(view.entries[longest].front() - shift * long_step);
+    const double shift = rounded((firsts[longest] - firsts[shortest]) / (long_step - short_step));
+    const double start = rounded(firsts[longest] - shift * long_step);
     const Formula steps_of = less == 1 ? larger(n - constant_size(1, view.traces()), Formula(1))
                                        : Formula(n - constant_size(less, view.traces()));
     const Formula formula =

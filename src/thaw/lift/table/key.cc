@@ -124,6 +124,7 @@ std::optional<View> by_key(const View& view, const Key& key, const Formula* only
   std::vector<Size> ranges;
   for (const Key::Part& part : key.parts) ranges.push_back(part.range);
   View out = with_axes(view, std::move(ranges));
+  out.has_gaps = view.has_gaps || only;
   const Formula of_key = place_of(key), place = only ? choose(*only, of_key, Formula(kSkipped)) : of_key;
   for (size_t k = 0; k < view.traces(); ++k) {
     const auto count = num_places(out.growing, k, view.width);

@@ -10,8 +10,9 @@ namespace thaw::lifting {
 // The model runs where size <= most.
 struct Limit {
   enum class Of : uint8_t {
-    kTable,  // that is read no further
-    kWindow  // that is filled up, but in no trace by the whole axis
+    kTable,   // that is read no further
+    kWindow,  // that is filled up, but in no trace by the whole axis
+    kMask     // that leaves nothing out in any trace
   };
   dim::Dim size, most;
   Of of = Of::kTable;

@@ -150,6 +150,7 @@ std::optional<TableFit> fit_along(std::span<const ir::Tensor* const> tensors, Ta
   if (!view) {
     if (is_one) return as_list();
     if (auto fit = fit_one_after_another(tensors, context, reason)) return fit;
+    if (auto fit = fit_inner_cells(nullptr, tensors, context)) return fit;
     if (auto fit = fit_joined(tensors, context)) return fit;
     if (reason.empty()) reason = form_reason + nearest;
     return std::nullopt;
@@ -166,13 +167,14 @@ std::optional<TableFit> fit_along(std::span<const ir::Tensor* const> tensors, Ta
     return generated ? std::optional(made_of(*view, std::move(*generated))) : std::nullopt;
   };
   const auto fit_by = [&](size_t way) -> std::optional<TableFit> {
-    if (way == 0) return as_one(false);
-    if (way == 1) return view->kind == Kind::kReal ? as_one(true) : std::nullopt;
-    if (way == 2) return fit_one_after_another(tensors, context, of_part);
-    if (way == 3) return fit_joined(tensors, context);
+    if (way == 0) return fit_inner_cells(&*view, tensors, context);
+    if (way == 1) return as_one(false);
+    if (way == 2) return view->kind == Kind::kReal ? as_one(true) : std::nullopt;
+    if (way == 3) return fit_one_after_another(tensors, context, of_part);
+    if (way == 4) return fit_joined(tensors, context);
     return is_one ? as_list() : std::nullopt;
   };
-  constexpr size_t kWays = 5;
+  constexpr size_t kWays = 6;
   if (auto fit = first_way(context.before, FittedBefore::key_of(*view, Ways::kWhole), kWays, fit_by)) return fit;
   if (!context.untold.empty()) of_part = context.untold;
   if (!of_part.empty()) {

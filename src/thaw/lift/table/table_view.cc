@@ -56,11 +56,13 @@ View View::without_entries() const {
   out.kind = kind;
   out.tolerance = tolerance;
   out.is_rounded = is_rounded;
+  out.has_gaps = has_gaps;
   out.entries.resize(entries.size());
   return out;
 }
 
 bool View::close(double a, double b) const {
+  if (has_gaps && (std::isnan(a) || std::isnan(b))) return true;
   if (a == b || exact() || std::isinf(a) || std::isinf(b)) return a == b;
   return std::abs(a - b) <= tolerance * std::max({1.0, std::abs(a), std::abs(b)});
 }
@@ -163,11 +165,13 @@ std::optional<View> view_of(std::span<const ir::Tensor* const> tensors, const So
 }
 
 std::optional<double> scale_of(const View& view) {
+  // The largest numbers of float32 and of float16 stand for infinity in tables, too.
+  const double infinite = view.type == ir::DataType::kFloat16 ? 65504 : 1e30;
   double scale = 1;
   for (const auto& entries : view.entries) {
     if (entries.empty()) return std::nullopt;
     for (const double entry : entries) {
-      if (!std::isfinite(entry)) return std::nullopt;
+      if (!(std::abs(entry) < infinite)) return std::nullopt;
       scale = std::max(scale, std::abs(entry));
     }
   }

@@ -23,6 +23,7 @@ struct View {
   Kind kind = Kind::kReal;
   double tolerance = 0;                      // relative to 1 or the entry
   bool is_rounded = false;                   // whether entries may be as far off as float32 makes what gives them
+  bool has_gaps = false;                     // whether NaN is an entry that is not known: anything is close to it
   std::vector<std::vector<double>> entries;  // by trace
 
   size_t traces() const { return entries.size(); }

@@ -1,0 +1,77 @@
+#include "thaw/lift/idle_masks.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "thaw/dim/expr/expr.h"
+#include "thaw/ops/onnx/constant_operand.h"
+#include "thaw/ops/rule/registry.h"
+
+namespace thaw::lifting {
+namespace {
+
+// Whether all entries are the same in every trace; `one`: whether that is 1.
+bool holds_one_value(const Difference& table, bool one) {
+  const double first = one ? 1 : table.tensors.front()->to_double().front();
+  return std::ranges::all_of(table.tensors, [&](const ir::Tensor* tensor) {
+    return std::ranges::all_of(tensor->to_double(), [&](double entry) { return entry == first; });
+  });
+}
+
+bool has_a_row_each(const Difference& table) {
+  const std::vector<int64_t>& first = table.tensors.front()->dims;
+  const auto is_column = [&](const ir::Tensor* t) {
+    return t->dims.size() == first.size() && t->dims.size() > 1 && t->dims.back() == 1 && t->num_elements() > 0;
+  };
+  return std::ranges::all_of(table.tensors, is_column) &&
+         std::ranges::any_of(table.tensors, [&](const ir::Tensor* t) { return t->dims != first; });
+}
+
+bool chooses(const Difference& table) { return ops::role_of(*table.node, table.input) == ops::Role::kCondition; }
+
+// Whether the node leaves rows of features out by the table, or multiplies them.
+bool masks_rows(const Difference& table, const Lifting& l) {
+  const auto factor = ops::constant_factor(*table.node);
+  const bool multiplies = factor && factor->operand == table.input && !factor->divides;
+  if ((!chooses(table) && !multiplies) || !has_a_row_each(table)) return false;
+  const auto made = l.tensor_shapes.find(table.node->output(0));
+  return made == l.tensor_shapes.end() || (!made->second.empty() && !made->second.back().is_symbolic());
+}
+
+bool is_idle(const Difference& mask) { return holds_one_value(mask, !chooses(mask)); }
+
+std::vector<int64_t> rows_of(const Difference& mask) {
+  std::vector<int64_t> rows;
+  for (const ir::Tensor* tensor : mask.tensors) rows.push_back(tensor->num_elements());
+  return rows;
+}
+
+}  // namespace
+
+std::vector<Limit> limits_of_idle_masks(const Lifting& l) {
+  std::set<std::vector<int64_t>> told;
+  std::vector<std::pair<const FittedTable*, std::vector<int64_t>>> idle;
+  for (const FittedTable& table : l.tables)
+    for (const Difference* reader : table.readers) {
+      if (!masks_rows(*reader, l)) continue;
+      if (is_idle(*reader))
+        idle.emplace_back(&table, rows_of(*reader));
+      else if (chooses(*reader))
+        told.insert(rows_of(*reader));
+    }
+  std::vector<Limit> limits;
+  for (const auto& [table, rows] : idle) {
+    if (told.contains(rows)) continue;
+    std::vector<int> symbols;
+    for (const dim::Dim size : table->fit.growing)
+      std::ranges::copy(dim::symbols_of(size), std::back_inserter(symbols));
+    for (const Variable& v : l.variables)
+      if (v.varies() && !v.is_batch && (symbols.empty() || std::ranges::count(symbols, id_of(v)) > 0))
+        limits.push_back({v.symbol, std::ranges::max(v.at), Limit::Of::kMask});
+  }
+  return limits;
+}
+
+}  // namespace thaw::lifting
