@@ -256,13 +256,14 @@ def folded(n, side):
     return matrix
 
 
-def test_positions_that_the_exporter_folded_one_entry_off(thaw, save, tmp_path):
-    """At 21 of 15, the place of row 10 is entry 7, and 6 was folded: the lifted model has what was meant, where that is as near to the
-    trace as it must be."""
+@pytest.mark.parametrize("scale", [1000, 1])
+def test_positions_that_the_exporter_folded_one_entry_off(thaw, save, tmp_path, scale):
+    """At 21 of 15, the place of row 10 is entry 7, and 6 was folded: the lifted model has what was meant. It is compared with traces that have
+    that, too."""
     side, learned = 15, np.random.default_rng(4).standard_normal((15, 15, WIDTH)) * 0.1
     assert folded(21, side)[10, 6] > 0.99 and folded(31, side)[15, 7] > 0.99
 
-    def trace(h, w, scale=1000):
+    def trace(h, w):
         table = np.einsum("ya,xb,abc->yxc", folded(h, side), folded(w, side), learned).reshape(1, h * w, WIDTH).astype(np.float32)
         net = Net()
         x = net.add("Transpose", net.add("Reshape", "x", net.ints(1, WIDTH, h * w)), perm=[0, 2, 1])
@@ -273,10 +274,8 @@ def test_positions_that_the_exporter_folded_one_entry_off(thaw, save, tmp_path):
     run = lifted(thaw, save, tmp_path, {f"{h}x{w}": trace(h, w) for h, w in sizes})
     for h, w in [(21, 31), (27, 19), (9, 33), (5, 7)]:
         x = np.random.default_rng(h).standard_normal((1, WIDTH, h, w), dtype=np.float32) / 100
-        true = 1000 * x.reshape(1, WIDTH, -1).transpose(0, 2, 1) + resized(learned.astype(np.float32), h, w, "linear", "half_pixel").reshape(-1, WIDTH)
+        true = scale * x.reshape(1, WIDTH, -1).transpose(0, 2, 1) + resized(learned.astype(np.float32), h, w, "linear", "half_pixel").reshape(-1, WIDTH)
         assert np.abs(run.run(None, {"x": x})[0] - true).max() < 1e-4, (h, w)
-    paths = [save(trace(h, w, scale=1), f"visible_{h}x{w}") for h, w in sizes]
-    assert "DIFFERS from visible_21x31.onnx" in thaw("lift", *paths, "-o", tmp_path / "visible_lifted.onnx", code=1).stdout
 
 
 @pytest.mark.parametrize("learned", [8, 14])

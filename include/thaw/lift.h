@@ -60,7 +60,7 @@ struct LiftReport {
   Files files;  // files that were written
   LoadCheck load_check = {};
   std::string output;    // path of the result
-  bool departs = false;  // a table corrects rounding errors of the exporter: the tolerance of `checks` is 1e-3 then
+  bool departs = false;  // a table corrects rounding errors of the exporter: `checks` are of traces with that table
   std::vector<TraceInputs> traces;
   std::vector<PortText> inputs, outputs;  // of the lifted model; empty where differences are unexplained
   std::vector<Note> symbols;              // "num_patches": "384, 660, 560"

@@ -80,27 +80,48 @@ Arrays outputs_of(const ir::Model& trace, const ir::Model& lifted, const Arrays&
   return named_as(lifted, trace, session.run(own));
 }
 
+// A trace as its file has it, with the lifted model's tables in the place of those that are not compared.
+std::unique_ptr<ir::Model> load_corrected(const TraceToRun& trace, const ir::Model* tables, const Arrays& feeds) {
+  auto model = ir::load(trace.path);
+  if (!tables || trace.corrected.empty()) return model;
+  run::Session session(*tables);
+  Arrays own;
+  for (const auto& [name, array] : feeds)
+    if (session.find_input(name) != nullptr) own.emplace(name, array);
+  Arrays made = session.run(own);
+  for (size_t i = 0; i < trace.corrected.size(); ++i) {
+    const auto& [output, input] = trace.corrected[i];
+    ir::Value* value = model->graph->find(output);
+    ir::Node* reader = value ? value->producer() : nullptr;
+    Array& table = made.at(tables->graph->outputs()[i]->name());
+    if (!reader) continue;
+    reader->set_input(input, model->graph->add_initializer(ir::Tensor::from_bytes(
+                                 model->graph->unique_name("table"), table.dtype, table.dims, std::move(table.bytes))));
+  }
+  return model;
+}
+
 struct Ran {
   Arrays feeds, outputs;
 };
 
 // A trace on what may be fed to it. An index that is added to before it is read, as the codes of several codebooks in one table
 // are, has less room than the table says.
-Ran run_trace(const ir::Model& lifted, const TraceToRun& trace) {
+Ran run_trace(const ir::Model& lifted, const TraceToRun& trace, const ir::Model* tables) {
   constexpr int64_t kFew[] = {16, 2};
   const auto model = ir::load(trace.path);
-  Ran ran{feeds_at(lifted, *model, trace), {}};
+  const auto run = [&](Arrays feeds) {
+    Arrays outputs = outputs_of(*load_corrected(trace, tables, feeds), lifted, feeds, {});
+    return Ran{std::move(feeds), std::move(outputs)};
+  };
   try {
-    ran.outputs = outputs_of(*model, lifted, ran.feeds, {});
-    return ran;
+    return run(feeds_at(lifted, *model, trace));
   } catch (const run::RunTimedOut&) {
     throw;
   } catch (const Error&) {
     for (const int64_t most : kFew) {
-      Ran other{feeds_at(lifted, *model, trace, most), {}};
       try {
-        other.outputs = outputs_of(*model, lifted, other.feeds, {});
-        return other;
+        return run(feeds_at(lifted, *model, trace, most));
       } catch (const Error&) {
         continue;
       }
@@ -114,9 +135,9 @@ Ran run_trace(const ir::Model& lifted, const TraceToRun& trace) {
 constexpr double kTablesRound = 2e-5;
 constexpr double kTimesItsNoise = 5;
 
-Closeness closeness_to_traces(const ir::Model& lifted, bool departs) {
+Closeness closeness_to_traces(const ir::Model& lifted) {
   Closeness closeness = closeness_of(lifted);
-  if (!departs && closeness.share <= Closeness().share) closeness.share = kTablesRound;
+  if (closeness.share <= Closeness().share) closeness.share = kTablesRound;
   return closeness;
 }
 
@@ -132,7 +153,7 @@ Closeness with_noise(Closeness closeness, const Arrays& optimized, const Arrays&
 }  // namespace
 
 std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<TraceToRun>& traces,
-                                          bool departs) {
+                                          const ir::Model* tables) {
   if (std::string reason = lacks_memory(lifted); !reason.empty()) {
     throw Error(ErrorCode::kOutOfBudget, {.what = std::move(reason),
                                           .where = "the check of the lifted model",
@@ -141,11 +162,11 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
   }
   std::vector<Arrays> feeds, wanted;
   for (size_t k = 0; k < traces.size(); ++k) {
-    Ran ran = run_trace(lifted, traces[k]);
+    Ran ran = run_trace(lifted, traces[k], tables);
     feeds.push_back(std::move(ran.feeds));
     wanted.push_back(std::move(ran.outputs));
   }
-  const Closeness near = closeness_to_traces(lifted, departs);
+  const Closeness near = closeness_to_traces(lifted);
   std::vector<RunCheck> checks;
   std::optional<run::Session> result;
   for (size_t k = 0; k < traces.size(); ++k) {
@@ -165,7 +186,7 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
   result.reset();
   for (size_t k = 0; k < checks.size(); ++k) {
     reconsider(checks[k], [&](RunCheck& again) {
-      const Arrays own = outputs_of(*ir::load(traces[k].path), lifted, feeds[k], as_it_is_written());
+      const Arrays own = outputs_of(*load_corrected(traces[k], tables, feeds[k]), lifted, feeds[k], as_it_is_written());
       compare_outputs(own, run::Session(lifted, as_it_is_written()).run(feeds[k]), again,
                       with_noise(near, wanted[k], own));
     });

@@ -19,12 +19,15 @@ struct TraceToRun {
   std::filesystem::path path;                 // of its file
   std::map<std::string, InputValues> values;  // by input: what it was made with
   std::map<std::string, int64_t> sizes;       // of names that it declares
+  // Nodes, by what their first output is called, and which of their operands are tables that are not compared.
+  std::vector<std::pair<std::string, int>> corrected = {};
 };
 
 // A check for each trace, by its name. Inputs whose values are not given are drawn, as `thaw verify` draws them
 // (run/feeds.h). Throws thaw::Error where a trace itself does not run.
-// departs: the result is not quite what the traces are, on purpose.
+// tables: makes those that the lifted model has in the place of the ones that are not compared, one output each, of its inputs; the traces run
+// with these. nullptr where all are compared.
 std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<TraceToRun>& traces,
-                                          bool departs = false);
+                                          const ir::Model* tables = nullptr);
 
 }  // namespace thaw::confirm

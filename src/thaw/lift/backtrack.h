@@ -53,7 +53,8 @@ struct Attempt {
   std::vector<OpenChoice> open = {};      // the least plain first (undecided.h)
   std::vector<std::string> emitted = {};  // the sizes that the rewrite computes
   std::vector<Note> followed = {};        // sizes, and what they follow from, without which it contradicts itself
-  std::unique_ptr<ir::Transaction> edit = {};  // the rewrite, taken back where nobody keeps it
+  std::vector<std::vector<TableReader>> corrected = {};  // by trace
+  std::unique_ptr<ir::Transaction> edit = {};            // the rewrite, taken back where nobody keeps it
   bool is_whole() const { return report.unexplained.empty(); }
 };
 

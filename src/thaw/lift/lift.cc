@@ -281,6 +281,20 @@ std::vector<std::string> texts_of_sizes(std::span<const dim::Dim> emitted) {
   return texts;
 }
 
+// In each trace, the readers of the tables that its exporter rounded wrongly.
+std::vector<std::vector<TableReader>> readers_of_corrected(const Lifting& l) {
+  const auto& nodes = l.alignment.nodes;
+  std::vector<std::vector<TableReader>> readers(l.traces.size());
+  std::unordered_map<const ir::Node*, int> inputs;
+  for (const FittedTable& table : l.tables)
+    for (const Difference* reader : table.readers)
+      if (table.fit.departs) inputs.emplace(reader->node, reader->input);
+  for (size_t i = 0; !inputs.empty() && i < nodes.front().size(); ++i)
+    if (const auto found = inputs.find(nodes.front()[i]); found != inputs.end())
+      for (size_t k = 0; k < nodes.size(); ++k) readers[k].push_back({nodes[k][i]->output(0)->name(), found->second});
+  return readers;
+}
+
 // found: grows. tried_at: where given, only what the nodes say of it is asked, at these sizes too, in the domain that it would have.
 Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choices choices, Found& found,
                   const std::vector<std::vector<int64_t>>* tried_at) {
@@ -305,7 +319,8 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     return lift_with(traces, options, std::move(made.choices), found, tried_at);
   }
   made.report = std::move(lifting.report);
-  made.report.departs = std::ranges::any_of(lifting.tables, [](const FittedTable& table) { return table.fit.departs; });
+  made.corrected = readers_of_corrected(lifting);
+  made.report.departs = !made.corrected.front().empty();
   made.cuts = lifting.solver->told_cuts();
   if (lifting.holdout) made.unconfirmed = lifting.holdout->nothing_confirmed();
   if (!made.is_whole()) return made;
@@ -448,6 +463,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
     if (best.is_whole() && best.unconfirmed) best.report.unexplained.push_back(*best.unconfirmed);
     if (best.is_whole()) {
       best.edit->keep();
+      for (size_t k = 0; k < traces.size(); ++k) traces[k].corrected = std::move(best.corrected[k]);
       state_followed(*traces.front().model, best.report, best.followed);
     }
     note_broken_trace(traces.back(), best.report);  // the first may hold what was tried

@@ -13,6 +13,7 @@
 #include "thaw/core/phase.h"
 #include "thaw/lift/align/values.h"
 #include "thaw/prove/stated_proof.h"
+#include "thaw/rewrite/remove_unused.h"
 #include "thaw/run/feeds.h"
 #include "thaw/run/npz.h"
 #include "thaw/run/session.h"
@@ -103,9 +104,33 @@ void read_archive(const std::filesystem::path& path, std::vector<lifting::Trace>
 
 std::vector<confirm::TraceToRun> traces_to_run(const std::vector<lifting::Trace>& traces) {
   std::vector<confirm::TraceToRun> runs;
-  for (const lifting::Trace& trace : traces)
-    runs.push_back({.name = trace.name, .path = trace.model->path, .values = trace.values, .sizes = trace.sizes});
+  for (const lifting::Trace& trace : traces) {
+    confirm::TraceToRun& run = runs.emplace_back(confirm::TraceToRun{
+        .name = trace.name, .path = trace.model->path, .values = trace.values, .sizes = trace.sizes});
+    for (const auto& [node, input] : trace.corrected) run.corrected.emplace_back(node, input);
+  }
   return runs;
+}
+
+// A model that makes what these read in the lifted one, of its inputs; nullptr where nothing is read.
+std::unique_ptr<ir::Model> tables_of(const ir::Model& lifted, const std::vector<lifting::TableReader>& readers) {
+  if (readers.empty()) return nullptr;
+  auto tables = ir::clone(lifted);
+  ir::Graph& graph = *tables->graph;
+  std::vector<ir::Value*> made;
+  for (const auto& [node, input] : readers) {
+    const ir::Value* output = graph.find(node);
+    if (!output || !output->producer()) return nullptr;
+    made.push_back(output->producer()->input(input));
+  }
+  while (!graph.outputs().empty()) graph.remove_output(static_cast<int>(graph.outputs().size()) - 1);
+  for (ir::Value* value : made) {
+    ir::Value* table = graph.add_value(graph.unique_name("table"));
+    graph.add_node("Identity", "", {value}, {table}, table->name());
+    graph.add_output(table);
+  }
+  rewrite::remove_unused(*tables);
+  return tables;
 }
 
 // Integer inputs as the trace was exported with them.
@@ -168,7 +193,8 @@ LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options,
   report.inputs = port_texts(model->graph->inputs());
   report.outputs = port_texts(model->graph->outputs());
   const std::vector<confirm::TraceToRun> runs = traces_to_run(traces);
-  if (options.check) report.checks = confirm::compare_with_traces(*model, runs, report.departs);
+  if (options.check)
+    report.checks = confirm::compare_with_traces(*model, runs, tables_of(*model, traces.front().corrected).get());
   if (!report.accepted()) return result;
   report.proof = prove_lifted(*model, traces, report.checks);
   proving::forget_proof(*model);

@@ -20,11 +20,19 @@ namespace thaw::lifting {
 using thaw::AddedInput;
 using thaw::InputValues;
 
+// A node that reads a table: by what its first output is called, and which operand.
+struct TableReader {
+  std::string node;
+  int input = 0;
+};
+
 struct Trace {
   std::string name;  // of the file, for messages
   std::unique_ptr<ir::Model> model;
   std::map<std::string, InputValues> values;  // by input
   std::map<std::string, int64_t> sizes = {};  // of declared names; filled by find_variables
+  // What reads tables that the lifted model has otherwise, as the exporter rounded them wrongly: those of one place in each trace.
+  std::vector<TableReader> corrected = {};
 };
 
 // Something that differs from trace to trace and that the model sees.
