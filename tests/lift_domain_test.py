@@ -199,6 +199,22 @@ def outcome(model, build, size):
     return "right" if got.shape == expected.shape and np.abs(got - expected).max() <= 1e-4 * max(1, np.abs(expected).max()) else "wrong"
 
 
+def resized_back(h, w):
+    net, sizes = Net(), np.array([1, 2, h, w])
+    y = net.add("MaxPool", "x", kernel_shape=[8, 8], strides=[8, 8])
+    return net.model([1, 2, h, w], net.add("Resize", y, "", "", net.ints(*sizes), mode="linear"))
+
+
+@pytest.mark.parametrize("build", [resized_back, patches, flattened], ids=lambda b: b.__name__)
+def test_larger_multiples_of_what_the_traces_share_are_right(thaw, save, tmp_path, build):
+    """8 * floor(n / 30) is n / 4 at 224, 256 and 320, and not at 640."""
+    paths = [save(build(h, w), f"trace_{h}x{w}") for h, w in [(224, 224), (256, 320), (320, 288)]]
+    thaw("lift", *paths, "-o", tmp_path / "lifted.onnx")
+    model = session(tmp_path / "lifted.onnx")
+    seen = {size: outcome(model, build, size) for size in [(640, 640), (448, 320), (96, 1024)]}
+    assert set(seen.values()) == {"right"}, seen
+
+
 @pytest.mark.parametrize("build", MODULES, ids=lambda b: b.__name__)
 def test_a_size_that_no_trace_has_is_right_or_the_guards_error(thaw, save, tmp_path, build):
     for place, sizes in enumerate(MODULES[build]):

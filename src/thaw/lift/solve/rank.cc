@@ -343,10 +343,11 @@ const SharedRemainders& Solver::shared_remainders() const {
   SharedRemainders& shared = shared_remainders_.emplace();
   shared.bits = most == 2 ? 0 : std::log2(static_cast<double>(most));
   if (most < 2) return shared;
-  // The first ones, and some up to what the traces have.
-  constexpr int64_t kFirst = 12, kMore = 36;
+  // The first ones, and some up to four times what the traces have.
+  constexpr int64_t kFirst = 12, kMore = 36, kTimes = 4;
   int64_t last = kFirst;
-  for (size_t i = 0; i < variables_.size(); ++i) last = std::max(last, std::ranges::max(variables_[i].at) / steps[i]);
+  for (size_t i = 0; i < variables_.size(); ++i)
+    last = std::max(last, kTimes * std::ranges::max(variables_[i].at) / steps[i]);
   for (int64_t n = 1; n <= kFirst + kMore; ++n) {
     const int64_t k = n <= kFirst ? n : kFirst + (last - kFirst) * (n - kFirst) / kMore;
     std::vector<int64_t>& sizes = shared.sizes.emplace_back();
