@@ -100,3 +100,31 @@ def test_sizes_that_only_a_proof_finds(thaw, save, tmp_path):
     for n in (119, 159):
         with pytest.raises(Exception, match="guard_Reshape"):
             session(tmp_path / "lifted.onnx").run(None, {"x": np.zeros((1, n, 3), np.float32)})
+
+
+def spread(h, w, levels, half):
+    """Anchors as torchvision spreads them: as far apart as a side over the cells of a level, rounded down."""
+    net, x, rows, columns, parts, anchors = Net(), "x", h, w, [], []
+    for level in range(1, 7):
+        x = net.add("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+        rows, columns = up(rows, 2), up(columns, 2)
+        if level in levels:
+            parts.append(net.add("Transpose", net.add("Reshape", x, net.ints(1, CHANNELS, rows * columns)), perm=[0, 2, 1]))
+            y, x_of = np.meshgrid(np.arange(rows) * (h // rows), np.arange(columns) * (w // columns), indexing="ij")
+            anchors.append(np.stack([x_of - half, y - half, x_of + half, y + half], -1).reshape(-1, 4).astype(np.float32))
+    y = net.add("Concat", *parts, axis=1) if len(parts) > 1 else parts[0]
+    return image(net, h, w, net.add("Concat", y, net.constant(np.concatenate(anchors)[None]), axis=2))
+
+
+@pytest.mark.parametrize("levels", [(6,), (4, 5, 6)], ids=str)
+@pytest.mark.parametrize("draw", range(8))
+def test_anchors_that_are_spread_over_a_side(thaw, save, tmp_path, draw, levels):
+    """224, 256 and 320 over 4, 4 and 5 cells are 56, 64 and 64, which is 8 * (ceil(w / 64) + 3) as well where w is 224, 320 and 288."""
+    unit = (32, 32, 16, 1)[draw % 4]
+    random = np.random.default_rng(draw)
+    heights, widths = (random.choice(np.arange(160 // unit, 420 // unit), 3, replace=False) * unit for _ in range(2))
+    traces = {224: 224, 256: 320, 320: 288} if draw == 0 else {int(h): int(w) for h, w in zip(heights, widths, strict=True)}
+    unseen = {h: w for h, w in {640: 640, 288: 256, 448: 320, 352: 512, 301: 267}.items() if h not in traces}
+    widths = traces | unseen
+    seen = seen_of(thaw, save, tmp_path, lambda h: spread(h, widths[h], levels, 16), list(traces), list(unseen))
+    assert set(seen.values()) <= {"right", "guard"}, (traces, seen)

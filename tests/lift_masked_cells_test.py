@@ -1,4 +1,5 @@
-"""Detectors' cells of which those near an edge are left out: nearer than a share of the side (Deformable DETR, RT-DETR), or so many at each end."""
+"""Detectors' cells of which those near an edge are left out: nearer than a share of the side (Deformable DETR, RT-DETR), so many at each end, or
+so many pixels."""
 import numpy as np
 import pytest
 
@@ -15,13 +16,14 @@ def places(h, w):
 
 
 def by_share(share):
-    return lambda h, w: ((places(h, w) > np.float32(share)) & (places(h, w) < np.float32(1 - share))).all(-1)
+    return lambda h, w, stride: ((places(h, w) > np.float32(share)) & (places(h, w) < np.float32(1 - share))).all(-1)
 
 
-def by_border(count):
-    def inner(h, w):
+def by_border(count, pixels=False):
+    def inner(h, w, stride):
+        cells = count // stride if pixels else count
         y, x = np.divmod(np.arange(h * w), w)
-        return (y >= count) & (y < h - count) & (x >= count) & (x < w - count)
+        return (y >= cells) & (y < h - cells) & (x >= cells) & (x < w - cells)
     return inner
 
 
@@ -42,7 +44,7 @@ def detector(h, w, inner, chooses=True, has_anchors=True, strides=(4, 8)):
         x, stride, rows, columns = net.add("Conv", x, weight, strides=[2, 2], pads=[1, 1, 1, 1]), stride * 2, up(rows, 2), up(columns, 2)
         if stride in strides:
             levels.append(net.add("Transpose", net.add("Reshape", x, net.ints(1, CHANNELS, rows * columns)), perm=[0, 2, 1]))
-            sides.append((rows, columns))
+            sides.append((rows, columns, stride))
     y = net.add("Concat", *levels, axis=1) if len(levels) > 1 else levels[0]
     held = [inner(*each) for each in sides]
     mask = np.concatenate(held)[None, :, None]
@@ -51,7 +53,7 @@ def detector(h, w, inner, chooses=True, has_anchors=True, strides=(4, 8)):
     else:
         y = net.add("Mul", y, net.constant(mask.astype(np.float32)))
     if has_anchors:
-        tables = [anchors(*each, left, 0.05 * 2 ** i) for i, (each, left) in enumerate(zip(sides, held, strict=True))]
+        tables = [anchors(*each[:2], left, 0.05 * 2 ** i) for i, (each, left) in enumerate(zip(sides, held, strict=True))]
         y = net.add("Concat", y, net.constant(np.concatenate(tables)[None]), axis=2)
     return net.model([1, CHANNELS, h, w], y)
 
@@ -91,9 +93,21 @@ def test_nothing_is_known_where_no_cell_is_left_out(thaw, save, tmp_path, choose
 def test_drawn(thaw, save, tmp_path, draw):
     random = np.random.default_rng(draw)
     share = float(random.choice([0.01, 0.02, 0.025, 0.03, 0.04, 0.05, 0.07, 0.1]))
-    inner = by_border(int(random.integers(1, 3))) if draw % 4 == 3 else by_share(share)
-    heights = [int(n) for n in random.choice(np.setdiff1d(np.arange(40, 200), list(UNSEEN)), 3, replace=False)]
-    widths = {h: int(random.integers(40, 200)) for h in heights}
-    options = {"chooses": bool(draw % 2), "strides": ((4, 8), (4,), (2, 4, 8))[draw % 3]}
+    count = int(random.integers(1, 3))
+    inner = (by_share(share), by_share(share), by_border(8 * count, pixels=True), by_border(count))[draw % 4]
+    unit = int(random.choice([1, 1, 8, 32]))
+    heights = [int(n) for n in random.choice(np.setdiff1d(np.arange(64, 224, unit), list(UNSEEN)), 3, replace=False)]
+    widths = dict(zip(heights, (int(w) * unit for w in random.choice(np.arange(48 // unit + 1, 224 // unit + 1), 3, replace=False)), strict=True))
+    options = {"chooses": bool(draw % 2), "has_anchors": draw % 5 > 1, "strides": ((4, 8), (4,), (2, 4, 8))[draw % 3]}
     seen = lifted(thaw, save, tmp_path, widths, inner, **options)(heights)
     assert set(seen.values()) <= {"right", "guard"}, (share, widths, seen)
+
+
+@pytest.mark.parametrize("strides", [(8, 16, 32), (8,)])
+@pytest.mark.parametrize(("widths", "unseen"), [({512: 448, 640: 576, 768: 704}, {576: 640, 736: 512, 704: 320, 1024: 1024}),
+                                                ({512: 256, 640: 320, 768: 384}, {576: 352, 736: 288, 544: 544, 1024: 1024})], ids=str)
+def test_grids_are_those_of_the_levels(thaw, save, tmp_path, widths, unseen, strides):
+    """Where all sides are multiples of 64, or one is twice the other, cells of other grids are as many, and leave out as many rows."""
+    sides = widths | unseen
+    seen = seen_of(thaw, save, tmp_path, lambda h: detector(h, sides[h], by_share(0.01), has_anchors=False, strides=strides), list(widths), list(unseen))
+    assert set(seen.values()) <= {"right", "guard"} and [*seen.values()].count("right") >= 2, seen

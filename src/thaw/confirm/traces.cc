@@ -1,6 +1,7 @@
 #include "thaw/confirm/traces.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -80,25 +81,34 @@ Arrays outputs_of(const ir::Model& trace, const ir::Model& lifted, const Arrays&
   return named_as(lifted, trace, session.run(own));
 }
 
-// A trace as its file has it, with the lifted model's tables in the place of those that are not compared.
-std::unique_ptr<ir::Model> load_corrected(const TraceToRun& trace, const ir::Model* tables, const Arrays& feeds) {
-  auto model = ir::load(trace.path);
-  if (!tables || trace.corrected.empty()) return model;
-  run::Session session(*tables);
+// Whether all but a few entries are the same, as they are where some rows and columns of a grid were taken from the entry before.
+bool is_misread_of(const std::vector<double>& table, const std::vector<double>& misread) {
+  constexpr double kClose = 1e-4, kShare = 0.75;
+  if (table.size() != misread.size()) return false;
+  double scale = 0;
+  for (const double entry : table) scale = std::max(scale, std::abs(entry));
+  size_t same = 0;
+  for (size_t i = 0; i < table.size(); ++i) same += std::abs(table[i] - misread[i]) <= kClose * scale ? 1 : 0;
+  return static_cast<double>(same) >= kShare * static_cast<double>(table.size());
+}
+
+// Puts into a trace what the lifted model has in the place of misread tables.
+void correct(ir::Model& model, const TraceToRun& trace, const ir::Model& tables, const Arrays& feeds) {
+  run::Session session(tables);
   Arrays own;
   for (const auto& [name, array] : feeds)
     if (session.find_input(name) != nullptr) own.emplace(name, array);
   Arrays made = session.run(own);
-  for (size_t i = 0; i < trace.corrected.size(); ++i) {
-    const auto& [output, input] = trace.corrected[i];
-    ir::Value* value = model->graph->find(output);
-    ir::Node* reader = value ? value->producer() : nullptr;
-    Array& table = made.at(tables->graph->outputs()[i]->name());
-    if (!reader) continue;
-    reader->set_input(input, model->graph->add_initializer(ir::Tensor::from_bytes(
-                                 model->graph->unique_name("table"), table.dtype, table.dims, std::move(table.bytes))));
+  for (size_t i = 0; i < trace.misread.size(); ++i) {
+    const MisreadTable& misread = trace.misread[i];
+    const ir::Value* output = model.graph->find(misread.node);
+    ir::Node* reader = output ? output->producer() : nullptr;
+    Array& array = made.at(tables.graph->outputs()[i]->name());
+    ir::Tensor table =
+        ir::Tensor::from_bytes(model.graph->unique_name("table"), array.dtype, array.dims, std::move(array.bytes));
+    if (!reader || !reader->input(misread.input) || !is_misread_of(table.to_double(), misread.entries)) continue;
+    reader->set_input(misread.input, model.graph->add_initializer(std::move(table)));
   }
-  return model;
 }
 
 struct Ran {
@@ -111,7 +121,8 @@ Ran run_trace(const ir::Model& lifted, const TraceToRun& trace, const ir::Model*
   constexpr int64_t kFew[] = {16, 2};
   const auto model = ir::load(trace.path);
   const auto run = [&](Arrays feeds) {
-    Arrays outputs = outputs_of(*load_corrected(trace, tables, feeds), lifted, feeds, {});
+    if (tables && !trace.misread.empty()) correct(*model, trace, *tables, feeds);
+    Arrays outputs = outputs_of(*model, lifted, feeds, {});
     return Ran{std::move(feeds), std::move(outputs)};
   };
   try {
@@ -135,9 +146,10 @@ Ran run_trace(const ir::Model& lifted, const TraceToRun& trace, const ir::Model*
 constexpr double kTablesRound = 2e-5;
 constexpr double kTimesItsNoise = 5;
 
-Closeness closeness_to_traces(const ir::Model& lifted) {
+Closeness closeness_to(const TraceToRun& trace, const ir::Model& lifted, const ir::Model* tables) {
   Closeness closeness = closeness_of(lifted);
-  if (closeness.share <= Closeness().share) closeness.share = kTablesRound;
+  const bool is_misread = tables && trace.misread.empty();
+  if (!is_misread && closeness.share <= Closeness().share) closeness.share = kTablesRound;
   return closeness;
 }
 
@@ -166,7 +178,6 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
     feeds.push_back(std::move(ran.feeds));
     wanted.push_back(std::move(ran.outputs));
   }
-  const Closeness near = closeness_to_traces(lifted);
   std::vector<RunCheck> checks;
   std::optional<run::Session> result;
   for (size_t k = 0; k < traces.size(); ++k) {
@@ -175,7 +186,7 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
     note_inputs(feeds[k], check);
     try {
       if (!result) result.emplace(lifted);
-      compare_outputs(wanted[k], result->run(feeds[k]), check, near);
+      compare_outputs(wanted[k], result->run(feeds[k]), check, closeness_to(traces[k], lifted, tables));
     } catch (const run::RunTimedOut& error) {
       fail_check(check, error.what());
       break;
@@ -186,9 +197,11 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
   result.reset();
   for (size_t k = 0; k < checks.size(); ++k) {
     reconsider(checks[k], [&](RunCheck& again) {
-      const Arrays own = outputs_of(*load_corrected(traces[k], tables, feeds[k]), lifted, feeds[k], as_it_is_written());
+      const auto trace = ir::load(traces[k].path);
+      if (tables && !traces[k].misread.empty()) correct(*trace, traces[k], *tables, feeds[k]);
+      const Arrays own = outputs_of(*trace, lifted, feeds[k], as_it_is_written());
       compare_outputs(own, run::Session(lifted, as_it_is_written()).run(feeds[k]), again,
-                      with_noise(near, wanted[k], own));
+                      with_noise(closeness_to(traces[k], lifted, tables), wanted[k], own));
     });
   }
   return checks;

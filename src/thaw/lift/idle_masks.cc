@@ -1,11 +1,9 @@
 #include "thaw/lift/idle_masks.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
-#include <utility>
 
-#include "thaw/dim/expr/expr.h"
+#include "thaw/lift/steady_sizes.h"
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
 
@@ -51,25 +49,22 @@ std::vector<int64_t> rows_of(const Difference& mask) {
 }  // namespace
 
 std::vector<Limit> limits_of_idle_masks(const Lifting& l) {
-  std::set<std::vector<int64_t>> told;
-  std::vector<std::pair<const FittedTable*, std::vector<int64_t>>> idle;
+  std::set<std::vector<int64_t>> told;  // rows of which others are left out
   for (const FittedTable& table : l.tables)
-    for (const Difference* reader : table.readers) {
-      if (!masks_rows(*reader, l)) continue;
-      if (is_idle(*reader))
-        idle.emplace_back(&table, rows_of(*reader));
-      else if (chooses(*reader))
-        told.insert(rows_of(*reader));
-    }
+    if (table.fit.leaves_out_cells)
+      for (const Difference* reader : table.readers)
+        if (masks_rows(*reader, l)) told.insert(rows_of(*reader));
   std::vector<Limit> limits;
-  for (const auto& [table, rows] : idle) {
-    if (told.contains(rows)) continue;
-    std::vector<int> symbols;
-    for (const dim::Dim size : table->fit.growing)
-      std::ranges::copy(dim::symbols_of(size), std::back_inserter(symbols));
+  for (const FittedTable& table : l.tables) {
+    const auto is_it = [&](const Difference* reader) {
+      return masks_rows(*reader, l) && is_idle(*reader) && !told.contains(rows_of(*reader));
+    };
+    if (std::ranges::none_of(table.readers, is_it)) continue;
     for (const Variable& v : l.variables)
-      if (v.varies() && !v.is_batch && (symbols.empty() || std::ranges::count(symbols, id_of(v)) > 0))
-        limits.push_back({v.symbol, std::ranges::max(v.at), Limit::Of::kMask});
+      if (v.varies() && !v.is_batch) limits.push_back({v.symbol, std::ranges::max(v.at), Limit::Of::kMask});
+    for (const dim::Dim size : table.fit.growing)
+      if (const std::vector<int64_t> at = in_traces(size, l.variables); !at.empty())
+        limits.push_back({size, std::ranges::max(at), Limit::Of::kMask});
   }
   return limits;
 }

@@ -11,9 +11,10 @@
 
 namespace thaw::lifting {
 
-// Tables [.., rows, 1] of features that a Where chooses by, all true or all false in every trace, or that a Mul multiplies by 1: the axes that
-// the rows follow go as far as the largest trace's. A mask between rows, as attention has it, is as large as they are; one of padding may stand beside
-// one that does leave rows out, which then is what follows the sizes.
+// Tables [.., rows, 1] of features that a Where chooses by, all true or all false in every trace, or that a Mul multiplies by 1: rows and all
+// sizes of the inputs are known up to the largest trace's. A mask between rows, as attention has it, is as large as they are; one of padding may
+// stand beside one that does leave cells out, which then is what follows the sizes. Masks that are expanded to all features, or combined before
+// they are used, are not seen.
 std::vector<Limit> limits_of_idle_masks(const Lifting& lifting);
 
 }  // namespace thaw::lifting

@@ -285,13 +285,15 @@ std::vector<std::string> texts_of_sizes(std::span<const dim::Dim> emitted) {
 std::vector<std::vector<TableReader>> readers_of_corrected(const Lifting& l) {
   const auto& nodes = l.alignment.nodes;
   std::vector<std::vector<TableReader>> readers(l.traces.size());
-  std::unordered_map<const ir::Node*, int> inputs;
+  std::unordered_map<const ir::Node*, std::vector<const Difference*>> read;
   for (const FittedTable& table : l.tables)
     for (const Difference* reader : table.readers)
-      if (table.fit.departs) inputs.emplace(reader->node, reader->input);
-  for (size_t i = 0; !inputs.empty() && i < nodes.front().size(); ++i)
-    if (const auto found = inputs.find(nodes.front()[i]); found != inputs.end())
-      for (size_t k = 0; k < nodes.size(); ++k) readers[k].push_back({nodes[k][i]->output(0)->name(), found->second});
+      if (table.fit.departs) read[reader->node].push_back(reader);
+  for (size_t i = 0; !read.empty() && i < nodes.front().size(); ++i)
+    if (const auto found = read.find(nodes.front()[i]); found != read.end())
+      for (const Difference* reader : found->second)
+        for (size_t k = 0; k < nodes.size(); ++k)
+          readers[k].push_back({nodes[k][i]->output(0)->name(), reader->input, reader->tensors[k]->to_double()});
   return readers;
 }
 

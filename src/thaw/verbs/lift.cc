@@ -107,7 +107,8 @@ std::vector<confirm::TraceToRun> traces_to_run(const std::vector<lifting::Trace>
   for (const lifting::Trace& trace : traces) {
     confirm::TraceToRun& run = runs.emplace_back(confirm::TraceToRun{
         .name = trace.name, .path = trace.model->path, .values = trace.values, .sizes = trace.sizes});
-    for (const auto& [node, input] : trace.corrected) run.corrected.emplace_back(node, input);
+    for (const lifting::TableReader& reader : trace.corrected)
+      run.misread.push_back({reader.node, reader.input, reader.table});
   }
   return runs;
 }
@@ -118,10 +119,11 @@ std::unique_ptr<ir::Model> tables_of(const ir::Model& lifted, const std::vector<
   auto tables = ir::clone(lifted);
   ir::Graph& graph = *tables->graph;
   std::vector<ir::Value*> made;
-  for (const auto& [node, input] : readers) {
-    const ir::Value* output = graph.find(node);
-    if (!output || !output->producer()) return nullptr;
-    made.push_back(output->producer()->input(input));
+  for (const lifting::TableReader& reader : readers) {
+    const ir::Value* output = graph.find(reader.node);
+    const ir::Node* node = output ? output->producer() : nullptr;
+    if (!node || !node->input(reader.input)) return nullptr;
+    made.push_back(node->input(reader.input));
   }
   while (!graph.outputs().empty()) graph.remove_output(static_cast<int>(graph.outputs().size()) - 1);
   for (ir::Value* value : made) {

@@ -20,10 +20,11 @@ namespace thaw::lifting {
 using thaw::AddedInput;
 using thaw::InputValues;
 
-// A node that reads a table: by what its first output is called, and which operand.
+// A node that reads a table: by what its first output is called, which operand, and what that is.
 struct TableReader {
   std::string node;
   int input = 0;
+  std::vector<double> table = {};
 };
 
 struct Trace {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -59,30 +60,33 @@ std::optional<Size> solve_start(const std::vector<int64_t>& at, const Size& step
 // How far positions are apart that a size is spread over: the size over how many there are, rounded down, as of the cells of a coarse
 // level in an image that they do not divide. Where no more than 1 is ever left of it, nothing tells that from places that are rounded
 // one by one: unknown then. nullopt where no size is spread so.
-std::optional<Size> spread_stride(const View& view, const std::vector<int64_t>& steps, const Solver& solver) {
+std::optional<Size> spread_stride(const View& view, const std::vector<int64_t>& steps, const TableContext& context) {
   std::optional<Size> found;
-  for (const Variable& v : solver.variables()) {
-    bool fits = v.varies(), told = false;
-    size_t shown = 0;
-    for (size_t k = 0; k < view.traces() && fits; ++k) {
-      const int64_t n = view.length().at[k];
-      if (n < 2) continue;
-      fits = v.at[k] / n == steps[k];
-      told |= n > 2 && v.at[k] % n > 1;
-      ++shown;
+  for (const Variable& v : context.variables)
+    for (const int64_t before : {0, 1}) {  // that stand before these
+      bool fits = v.varies(), told = false;
+      size_t shown = 0;
+      for (size_t k = 0; k < view.traces() && fits; ++k) {
+        const int64_t n = view.length().at[k] + before;
+        if (n < 2) continue;
+        fits = v.at[k] / n == steps[k] * context.unit;
+        told |= context.unit == 1 && before == 0 && n > 2 && v.at[k] % n > 1;
+        ++shown;
+      }
+      if (!fits || shown < 2) continue;
+      if (told) return Size{v.symbol, v.at} / view.length();
+      found = Size{dim::Dim(), steps};
     }
-    if (!fits || shown < 2) continue;
-    if (told) return Size{v.symbol, v.at} / view.length();
-    found = Size{dim::Dim(), steps};
-  }
   return found;
 }
 
 // The step of a line; unknown where what gives it is a guess.
-std::optional<Size> solve_step(const View& view, const std::vector<int64_t>& steps, bool whole, const Solver& solver) {
+std::optional<Size> solve_step(const View& view, const std::vector<int64_t>& steps, bool whole,
+                               const TableContext& context) {
+  const Solver& solver = context.solver;
   const auto plain = solver.solutions(steps, 1);
   if (whole && (plain.empty() || plain.front().rule > Rule::kTensor))
-    if (auto spread = spread_stride(view, steps, solver)) return spread;
+    if (auto spread = spread_stride(view, steps, context)) return spread;
   return solve_signed(steps, view, solver);
 }
 
@@ -152,7 +156,7 @@ std::optional<Generated> fit_line(const Given& column) {
     all_stopped &= stop + 1 < list.size();
     longest_rest = std::max(longest_rest, static_cast<int64_t>(list.size() - 1 - stop));
   }
-  const auto step = solve_step(view, steps, !late && !stopped, solver);
+  const auto step = solve_step(view, steps, !late && !stopped, column.context);
   if (step && step->dim.is_unknown()) return std::nullopt;
   const auto start = step ? solve_start(starts, *step, view, solver) : std::nullopt;
   if (!start) return std::nullopt;
@@ -208,7 +212,9 @@ std::optional<Generated> fit_multiple(const Given& column) {
     View values = view;
     for (auto& list : values.entries)
       for (double& entry : list) entry = (entry - static_cast<double>(start)) / static_cast<double>(factor);
+    const int64_t unit = std::exchange(column.context.unit, column.context.unit * factor);
     const auto fit = fit_sequence({values, column.context, column.digits - 1});
+    column.context.unit = unit;
     if (!fit) continue;
     return Generated{start == 0 ? fmt::format("{} * ({})", factor, fit->description)
                                 : fmt::format("{} * ({}) + {}", factor, fit->description, start),

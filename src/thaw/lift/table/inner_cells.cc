@@ -1,7 +1,8 @@
 // Tables over the cells of grids of which those near an edge are left out: they hold one value, whatever stands in the others.
 //
 // Detectors propose no box at a cell whose middle is nearer to an edge than a share of the side: 0.01 in the code of Deformable DETR and of
-// RT-DETR. How many cells that are depends on how many there are, so that no count of any level says it; all levels together do.
+// RT-DETR. How many cells that are depends on how many there are, so that no count of any level says it; all levels together do. Else as many
+// are left out of a side in every trace: a border.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -11,13 +12,14 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/joined_pieces.h"
 #include "thaw/lift/table/key.h"
-#include "thaw/lift/table/table_piece.h"
 
 namespace thaw::lifting {
 namespace {
 
-constexpr double kMiddle = 0.5;  // of a cell
+constexpr double kMiddle = 0.5;       // of a cell
+constexpr double kKnownShare = 0.01;  // of those that code is known to have
 
 // What is left out of a side in one trace: so many cells at either end, of so many.
 struct Edge {
@@ -40,20 +42,45 @@ struct Shares {
     constexpr double kSlack = 1e-6;
     return share >= from() * (1 - kSlack) && share < to() * (1 - kSlack);
   }
+  // Whether no other share that people write is one.
+  bool are_of_known() const { return has(kKnownShare) && to() < 2 * from(); }
 };
 
-// A grid that a level may be, and what is left out of it.
-struct Counted {
+// What is left out of one side of a grid, by trace.
+struct Margin {
+  Size size;
+  std::vector<Edge> edges = {};
+  bool is_steady() const {
+    return std::ranges::all_of(edges, [&](const Edge& edge) { return edge.cells == edges.front().cells; });
+  }
+};
+
+// A grid that a level may be.
+struct Candidate {
   LayoutPtr grid;
-  std::vector<Edge> edges;
-  bool tells;  // whether anything is
+  Margin rows, columns;
 };
 
 // Cells of one grid, row by row.
 struct Level {
   View view;
-  std::vector<Counted> may_be = {};
-  const Counted* is = nullptr;  // none where all cells are left out
+  std::vector<Candidate> candidates = {};
+};
+
+// A grid for each level. Where `shares` has none, each side has a border.
+struct Reading {
+  std::vector<const Candidate*> grids;
+  Shares shares = {};
+  bool may_be_borders = true;
+
+  bool may_be_share() const { return shares.from() < shares.to(); }
+  void add(const Candidate& grid) {
+    grids.push_back(&grid);
+    for (const Margin* side : {&grid.rows, &grid.columns}) {
+      for (const Edge& edge : side->edges) shares.narrow(edge);
+      may_be_borders = may_be_borders && side->is_steady();
+    }
+  }
 };
 
 bool holds_only(const View& view, size_t trace, int64_t row, double value) {
@@ -62,60 +89,56 @@ bool holds_only(const View& view, size_t trace, int64_t row, double value) {
   return true;
 }
 
-bool is_plain_grid(const Layout& layout, const View& view) {
-  return layout.is_grid() && layout.block() == 1 && layout.window() == 0 &&
-         (layout.height() * layout.width()).at == view.length().at;
-}
-
-// What the first cell of a grid holds, where the one in the middle holds something else.
-std::optional<double> value_left_out(const View& view, const Layout& grid) {
-  for (size_t k = 0; k < view.traces(); ++k) {
-    const double value = view.at(k, 0, 0);
-    const int64_t middle = grid.height().at[k] / 2 * grid.width().at[k] + grid.width().at[k] / 2;
-    if (holds_only(view, k, 0, value) && !holds_only(view, k, middle, value)) return value;
+// Of sides that stand side by side in a tensor, where there are any: cells come in the order of what they were.
+std::vector<LayoutPtr> plain_grids(const View& view, TableContext& context) {
+  std::vector<LayoutPtr> grids;
+  if (const auto known = context.grids.find(view.length().at); known != context.grids.end()) {
+    for (const auto& [height, width] : known->second)
+      grids.push_back(std::make_shared<const Layout>(view.length(), height, width, 1, 0));
+    return grids;
   }
-  return std::nullopt;
+  grids = layouts_of(view.length(), context).plain_and_grids();
+  std::erase_if(grids, [&](const LayoutPtr& grid) {
+    return !grid->is_grid() || grid->block() != 1 || (grid->height() * grid->width()).at != view.length().at;
+  });
+  return grids;
 }
 
-// How many cells are left out at either end of each side; nullopt where these are not all that hold the value.
-std::optional<std::vector<Edge>> edges_of(const View& view, const Layout& grid, double value) {
-  std::vector<Edge> edges;
+// What the first cell of a grid holds in some trace, where the one in the middle holds something else.
+std::vector<double> values_left_out(const View& view, TableContext& context) {
+  constexpr size_t kMostValues = 4;
+  std::vector<double> values;
+  for (const LayoutPtr& grid : plain_grids(view, context))
+    for (size_t k = 0; k < view.traces() && values.size() < kMostValues; ++k) {
+      const double value = view.at(k, 0, 0);
+      const int64_t middle = grid->height().at[k] / 2 * grid->width().at[k] + grid->width().at[k] / 2;
+      if (std::ranges::count(values, value) == 0 && holds_only(view, k, 0, value) &&
+          !holds_only(view, k, middle, value))
+        values.push_back(value);
+    }
+  return values;
+}
+
+// How many cells are left out at either end of each side; nullopt where these are not all that hold the value, or no other is left.
+std::optional<Candidate> read_as(const View& view, LayoutPtr grid, double value) {
+  const Size rows = grid->height(), columns = grid->width();
+  Candidate out{std::move(grid), {rows}, {columns}};
   for (size_t k = 0; k < view.traces(); ++k) {
-    const int64_t height = grid.height().at[k], width = grid.width().at[k];
+    const int64_t height = out.grid->height().at[k], width = out.grid->width().at[k];
     const auto is_left_out = [&](int64_t y, int64_t x) { return holds_only(view, k, y * width + x, value); };
     int64_t above = 0, before = 0;
     while (above < height && is_left_out(above, width / 2)) ++above;
     while (before < width && is_left_out(height / 2, before)) ++before;
+    if (above == height || before == width) return std::nullopt;
     for (int64_t y = 0; y < height; ++y)
       for (int64_t x = 0; x < width; ++x) {
         const bool is_inner = y >= above && y < height - above && x >= before && x < width - before;
         if (is_left_out(y, x) == is_inner) return std::nullopt;
       }
-    edges.push_back({above, height});
-    edges.push_back({before, width});
+    out.rows.edges.push_back({above, height});
+    out.columns.edges.push_back({before, width});
   }
-  return edges;
-}
-
-// One of these shares: with as few digits as can be, of those the first of 1, 2, 5.
-struct Share {
-  double value;
-  bool is_sure;  // the only power of ten, and no other round number
-};
-Share written(const Shares& shares) {
-  constexpr int kMostPlaces = 6;
-  for (const auto& digits : {std::vector{1, 2, 5}, std::vector{3, 4, 6, 7, 8, 9}}) {
-    std::vector<double> found;
-    bool is_power = false;
-    for (const int digit : digits)
-      for (int place = 1; place <= kMostPlaces; ++place)
-        if (const double share = digit / std::pow(10.0, place); shares.has(share)) {
-          is_power |= found.empty() && digit == 1;
-          found.push_back(share);
-        }
-    if (!found.empty()) return {found.front(), is_power && found.size() == 1};
-  }
-  return {(shares.from() + shares.to()) / 2, false};
+  return out;
 }
 
 bool are_alike(const Layout& a, const Layout& b) {
@@ -123,25 +146,47 @@ bool are_alike(const Layout& a, const Layout& b) {
          dim::symbols_of(a.width().dim) == dim::symbols_of(b.width().dim);
 }
 
-// Takes a grid for each level from one on, sides of the same axes in all, so that one share leaves out what is.
-std::optional<Shares> settle(std::vector<Level*>& levels, size_t from, const Shares& shares) {
-  if (from == levels.size()) return shares;
-  Level& level = *levels[from];
-  for (const Counted& each : level.may_be) {
-    if (from > 0 && !are_alike(*levels.front()->is->grid, *each.grid)) continue;
-    Shares narrowed = shares;
-    for (const Edge& edge : each.edges) narrowed.narrow(edge);
-    if (narrowed.from() >= narrowed.to()) continue;
-    level.is = &each;
-    if (const auto settled = settle(levels, from + 1, narrowed)) return settled;
+// All readings, from one level on. The sides of all levels follow the same axes.
+void add_readings(const std::vector<Level>& levels, Reading reading, std::vector<Reading>& readings) {
+  constexpr size_t kMostReadings = 8;
+  if (readings.size() >= kMostReadings) return;
+  if (reading.grids.size() == levels.size()) {
+    if (reading.shares.from() > 0) readings.push_back(std::move(reading));
+    return;
   }
-  level.is = nullptr;
-  return std::nullopt;
+  for (const Candidate& each : levels[reading.grids.size()].candidates) {
+    if (!reading.grids.empty() && !are_alike(*reading.grids.front()->grid, *each.grid)) continue;
+    Reading next = reading;
+    next.add(each);
+    if (next.may_be_share() || next.may_be_borders) add_readings(levels, std::move(next), readings);
+  }
 }
 
-Formula is_inner(const Formula& at, const Size& side, double share) {
+bool are_same_sides(const Reading& a, const Reading& b) {
+  return std::ranges::equal(a.grids, b.grids, [](const Candidate* x, const Candidate* y) {
+    return x->grid->height().at == y->grid->height().at && x->grid->width().at == y->grid->width().at;
+  });
+}
+
+// One of these shares: with as few digits as can be, of those the first of 1, 2, 5.
+double written(const Shares& shares) {
+  constexpr int kMostPlaces = 6;
+  if (shares.has(kKnownShare)) return kKnownShare;
+  for (const int digit : {1, 2, 5, 3, 4, 6, 7, 8, 9})
+    for (int place = 1; place <= kMostPlaces; ++place)
+      if (const double share = digit / std::pow(10.0, place); shares.has(share)) return share;
+  return (shares.from() + shares.to()) / 2;
+}
+
+// Whether the middle of a cell lies as far from both ends as that share of the side.
+Formula is_within(const Formula& at, const Size& side, double share) {
   const Formula place = in_single(in_single(as_real(at) + real_number(kMiddle)) / as_real(side));
   return both(less(in_single(real_number(share)), place), less(place, in_single(real_number(1 - share))));
+}
+
+Formula is_behind_border(const Formula& at, const Margin& side) {
+  const Size border = constant_size(side.edges.front().cells, side.size.at.size());
+  return both(negation(less(at, border)), less(at + border, side.size));
 }
 
 // How many cells these shares leave out at an end, the smallest and the largest of them.
@@ -157,37 +202,29 @@ Size most(const Size& side, const Shares& shares) {
          constant_size(1, side.at.size());
 }
 
-// The sizes for which all shares that the traces allow leave out as much. Where each side leaves out as many cells in every trace, these may
-// as well be so many of any side, which no share is of sides shorter or longer than they are there.
-std::vector<Limit> limits_of(const std::vector<Level>& levels, const Shares& shares, const Share& share) {
-  std::vector<Size> sides;
-  std::vector<Edge> edges;
-  for (const Level& level : levels) {
-    if (!level.is) continue;
-    for (const Size& side : {level.is->grid->height(), level.is->grid->width()})
-      if (std::ranges::none_of(sides, [&](const Size& known) { return dim::same(known.dim, side.dim); }))
-        sides.push_back(side);
-    std::ranges::copy(level.is->edges, std::back_inserter(edges));
-  }
-  const int64_t cells = edges.front().cells;
+// The sizes for which all shares that the traces allow leave out as many cells, and as many as a border does, where that may be one.
+std::vector<Limit> limits_of(const Reading& reading) {
   std::vector<Limit> limits;
-  if (std::ranges::all_of(edges, [&](const Edge& edge) { return edge.cells == cells; })) {
-    const auto count = static_cast<double>(cells);
-    const auto sizes = std::ranges::minmax(edges, {}, &Edge::of);
-    const int64_t from =
-                      share.is_sure ? static_cast<int64_t>(std::ceil((count - kMiddle) / share.value)) : sizes.min.of,
-                  to = share.is_sure ? static_cast<int64_t>(std::ceil((count + kMiddle) / share.value)) - 1
-                                     : sizes.max.of;
-    for (const Size& side : sides) {
-      limits.push_back({dim::Dim(from), side.dim});
-      limits.push_back({side.dim, dim::Dim(to)});
-    }
-  } else if (!share.is_sure) {
-    for (const Size& side : sides) {
-      const dim::Dim least = fewest(side, shares).dim, largest = most(side, shares).dim;
+  if (!reading.may_be_share()) return limits;
+  const bool is_known = reading.shares.are_of_known();
+  const auto add = [&](const Margin& margin) {
+    const auto& [size, edges] = margin;
+    if (reading.may_be_borders) {
+      const auto count = static_cast<double>(edges.front().cells);
+      const auto [low, high] = std::ranges::minmax(edges, {}, &Edge::of);
+      const auto from = is_known ? static_cast<int64_t>(std::ceil((count - kMiddle) / kKnownShare)) : low.of,
+                 to = is_known ? static_cast<int64_t>(std::ceil((count + kMiddle) / kKnownShare)) - 1 : high.of;
+      if (from > 1) limits.push_back({dim::Dim(from), size.dim});
+      limits.push_back({size.dim, dim::Dim(to)});
+    } else if (!is_known) {
+      const dim::Dim least = fewest(size, reading.shares).dim, largest = most(size, reading.shares).dim;
       limits.push_back({least, largest});
       limits.push_back({largest, least});
     }
+  };
+  for (const Candidate* each : reading.grids) {
+    add(each->rows);
+    add(each->columns);
   }
   return limits;
 }
@@ -195,11 +232,11 @@ std::vector<Limit> limits_of(const std::vector<Level>& levels, const Shares& sha
 // What a column holds in the cells that are not left out: one number, or what their row or column of the grid gives.
 std::optional<Generated> fit_inner(const View& column, const Layout& grid, const Formula& inner,
                                    TableContext& context) {
-  const int64_t middle = grid.height().at[0] / 2 * grid.width().at[0] + grid.width().at[0] / 2;
-  const double number = column.at(0, middle, 0);
   const auto by_none = by_key(column, {"", {{Formula(0), constant_size(1, column.traces())}}}, &inner);
-  const auto is_number = [&](const auto& list) { return column.close(list.front(), number); };
-  if (by_none && std::ranges::all_of(by_none->entries, is_number))
+  const auto number_in = [](const auto& list) { return list.front(); };
+  const double number = by_none ? number_in(by_none->entries.front()) : 0;
+  if (by_none &&
+      std::ranges::all_of(by_none->entries, [&](double each) { return column.close(each, number); }, number_in))
     return Generated(fmt::format("{:g}", number), numbers({number}, column.kind, 0));
   for (const CounterPtr& counter : grid.counters()) {
     const Key key = key_of(*counter);
@@ -210,14 +247,9 @@ std::optional<Generated> fit_inner(const View& column, const Layout& grid, const
   return std::nullopt;
 }
 
-std::optional<TableFit> fit_level(const Level& level, double value, double share, const std::vector<Limit>& limits,
-                                  TableContext& context) {
-  const View& view = level.view;
+std::optional<TableFit> fit_level(const View& view, const Layout& grid, const Formula& inner, const std::string& where,
+                                  double value, const std::vector<Limit>& limits, TableContext& context) {
   const Formula left_out = numbers({value}, view.kind, 0);
-  if (!level.is) return made_of(view, {fmt::format("{:g} everywhere", value), left_out, view.width});
-  const Layout& grid = *level.is->grid;
-  const Formula inner = both(is_inner(grid.row().formula(), grid.height(), share),
-                             is_inner(grid.column().formula(), grid.width(), share));
   std::string text;
   std::vector<Part> parts;
   for (int64_t c = 0; c < view.width; ++c) {
@@ -229,63 +261,73 @@ std::optional<TableFit> fit_level(const Level& level, double value, double share
     if (c == 0) text = std::move(found->description);
     parts.push_back({all, 1});
   }
-  return made_of(
-      view, Generated(fmt::format("{} in cells whose middles lie from {:g} to {:g} along the sides of {}, else {:g}",
-                                  text, share, 1 - share, grid.describe(), value),
-                      std::move(parts)));
+  return made_of(view, Generated(fmt::format("{} {}, else {:g}", text, where, value), std::move(parts)));
 }
 
-bool holds_nothing_else(const View& view, double value) {
-  return std::ranges::all_of(view.entries, [&](const std::vector<double>& list) {
-    return std::ranges::all_of(list, [&](double entry) { return entry == value; });
-  });
-}
-
-std::optional<TableFit> fit_levels(std::vector<Level> levels, size_t axis, TableContext& context) {
-  std::optional<double> value;
-  std::vector<std::vector<LayoutPtr>> grids;
-  for (const Level& level : levels) {
-    grids.push_back(layouts_of(level.view.length(), context).plain_and_grids());
-    std::erase_if(grids.back(), [&](const LayoutPtr& grid) { return !is_plain_grid(*grid, level.view); });
-    for (const LayoutPtr& grid : grids.back())
-      if (!value) value = value_left_out(level.view, *grid);
-  }
-  if (!value) return std::nullopt;
-  std::vector<Level*> to_settle;
-  for (size_t i = 0; i < levels.size(); ++i) {
-    Level& level = levels[i];
-    if (holds_nothing_else(level.view, *value)) continue;
-    for (const LayoutPtr& grid : grids[i])
-      if (auto edges = edges_of(level.view, *grid, *value)) {
-        const bool tells = std::ranges::any_of(*edges, [](const Edge& edge) { return edge.cells > 0; });
-        level.may_be.push_back({grid, std::move(*edges), tells});
-      }
-    if (level.may_be.empty()) return std::nullopt;
-    to_settle.push_back(&level);
-  }
-  // Those that tell say which sides the others have.
-  std::ranges::stable_partition(to_settle, [](const Level* level) { return level->may_be.front().tells; });
-  const auto shares = settle(to_settle, 0, {});
-  if (!shares) return std::nullopt;
-  const Share share = written(*shares);
-  const std::vector<Limit> limits = limits_of(levels, *shares, share);
+std::optional<TableFit> fit_as(const Reading& reading, const std::vector<Level>& levels, double value, size_t axis,
+                               TableContext& context) {
+  const double share = written(reading.shares);
+  const std::vector<Limit> limits = limits_of(reading);
   std::vector<TableFit> fits;
-  for (const Level& level : levels) {
-    auto fit = fit_level(level, *value, share.value, limits, context);
+  for (size_t i = 0; i < levels.size(); ++i) {
+    const auto& [grid, rows, columns] = *reading.grids[i];
+    const Formula &y = grid->row().formula(), &x = grid->column().formula();
+    const bool by_share = reading.may_be_share();
+    const Formula inner = by_share ? both(is_within(y, rows.size, share), is_within(x, columns.size, share))
+                                   : both(is_behind_border(y, rows), is_behind_border(x, columns));
+    const std::string where = by_share
+                                  ? fmt::format("in cells whose middles lie from {:g} to {:g} along the sides of {}",
+                                                share, 1 - share, grid->describe())
+                                  : fmt::format("behind a border of {} and {} cells of {}", rows.edges.front().cells,
+                                                columns.edges.front().cells, grid->describe());
+    auto fit = fit_level(levels[i].view, *grid, inner, where, value, limits, context);
     if (!fit) return std::nullopt;
     fits.push_back(std::move(*fit));
   }
-  return fits.size() == 1 ? std::move(fits.front()) : join(std::move(fits), axis);
+  TableFit fit = fits.size() == 1 ? std::move(fits.front()) : join(std::move(fits), axis);
+  fit.leaves_out_cells = true;
+  return fit;
+}
+
+std::optional<TableFit> fit_levels(std::vector<Level> levels, size_t axis, TableContext& context) {
+  std::vector<double> values;
+  for (size_t i = 0; i < levels.size() && values.empty(); ++i) values = values_left_out(levels[i].view, context);
+  for (const double value : values) {
+    for (Level& level : levels) {
+      level.candidates.clear();
+      for (const LayoutPtr& grid : plain_grids(level.view, context))
+        if (auto candidate = read_as(level.view, grid, value)) level.candidates.push_back(std::move(*candidate));
+    }
+    std::vector<Reading> readings;
+    add_readings(levels, {}, readings);
+    const Reading* taken = nullptr;
+    std::optional<TableFit> fit;
+    for (const Reading& reading : readings) {
+      if (taken && are_same_sides(*taken, reading)) continue;
+      auto other = fit_as(reading, levels, value, axis, context);
+      if (other && taken) {
+        context.untold = "its cells may be of several grids; a trace of other sides tells";
+        return std::nullopt;
+      }
+      if (!other) continue;
+      taken = &reading;
+      fit = std::move(other);
+    }
+    if (fit) return fit;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<TableFit> fit_inner_cells(const View* whole, std::span<const ir::Tensor* const> tensors,
                                         TableContext& context) {
+  constexpr size_t kFewestTraces = 2;
+  if (tensors.size() < kFewestTraces) return std::nullopt;
   const auto is_list = [](const View& view) {
-    return view.growing.size() == 1 && std::ranges::min(view.length().at) > 0;
+    return view.growing.size() == 1 && view.width > 0 && std::ranges::min(view.length().at) > 0;
   };
-  if (whole && is_list(*whole))
+  if (whole && is_list(*whole) && !values_left_out(*whole, context).empty())
     if (auto fit = fit_levels({{*whole}}, 0, context)) return fit;
   for (const PiecesAlong& each : joined_pieces(tensors, context.joined)) {
     std::vector<Level> levels;

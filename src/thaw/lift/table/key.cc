@@ -1,6 +1,7 @@
 #include "thaw/lift/table/key.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -50,7 +51,7 @@ class ByPlace {
     const bool is_new = !known_[place];
     for (size_t c = 0; c < width_; ++c, ++next_) {
       double& entry = entries_[place * width_ + c];
-      if (is_new) entry = from_[next_];
+      if (is_new || std::isnan(entry)) entry = from_[next_];
       if (!view_.close(entry, from_[next_])) return false;
     }
     known_[place] = true;

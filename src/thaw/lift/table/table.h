@@ -25,6 +25,7 @@ struct TableFit {
   std::function<ir::Value*(TableEmitter&)> emit;  // the table, of its type and shape
   bool departs = false;                           // it is not what the traces have, where their exporter was off
   ops::Shape sizes = {};                          // of a list of sizes: each
+  bool leaves_out_cells = false;                  // near the edges of grids (inner_cells.cc)
   bool is_guessed = false;                        // of sizes: one of them is met by chance easily (Rule)
   ops::Shape counted = {};                        // of a table: sizes in its formulas
   ops::Shape growing = {};  // of a table: the sizes of its axes that grow, where it was fitted along them
@@ -39,6 +40,7 @@ struct TableContext {
   const Solver& solver;
   std::vector<int64_t> sides = {};
   Around around = {};                              // of the node that the table stands at
+  int64_t unit = 1;                                // of which the entries of a part of the table are counts
   bool pads = false;                               // whether it stands where a Pad's amounts do
   std::map<size_t, dim::Dim> taken = {};           // its elements that are taken for sizes (Difference)
   bool holds_sizes = false;                        // whether it is a list of sizes, each of which is solved for itself

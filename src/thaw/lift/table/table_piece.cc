@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 namespace thaw::lifting {
 
 bool can_be_cut(const ir::Tensor& table) {
@@ -28,47 +26,6 @@ ir::Tensor piece_along(const ir::Tensor& table, size_t axis, int64_t begin, int6
     std::memcpy(out.data() + i * taken, bytes.data() + i * step + static_cast<size_t>(begin) * inner, taken);
   dims[axis] = count;
   return ir::Tensor::from_bytes(table.name, table.data_type, std::move(dims), std::move(out));
-}
-
-std::vector<PiecesAlong> joined_pieces(std::span<const ir::Tensor* const> tensors, const JoinedSizes& joined) {
-  std::vector<PiecesAlong> all;
-  const ir::Tensor& first = *tensors.front();
-  for (const ir::Tensor* tensor : tensors)
-    if (tensor->dims.size() != first.dims.size() || tensor->data_type != first.data_type || !can_be_cut(*tensor))
-      return all;
-  for (size_t axis = 0; axis < first.dims.size(); ++axis) {
-    std::vector<int64_t> at;
-    for (const ir::Tensor* tensor : tensors) at.push_back(tensor->dims[axis]);
-    const auto known = joined.find(at);
-    if (known == joined.end()) continue;
-    PiecesAlong& cut = all.emplace_back(PiecesAlong{axis, {}});
-    std::vector<int64_t> begins(tensors.size(), 0);
-    for (const std::vector<int64_t>& lengths : known->second) {
-      std::vector<ir::Tensor>& piece = cut.pieces.emplace_back();
-      for (size_t k = 0; k < tensors.size(); ++k) {
-        piece.push_back(piece_along(*tensors[k], axis, begins[k], lengths[k]));
-        begins[k] += lengths[k];
-      }
-    }
-  }
-  return all;
-}
-
-std::vector<const ir::Tensor*> pointers_to(const std::vector<ir::Tensor>& tensors) {
-  std::vector<const ir::Tensor*> list;
-  for (const ir::Tensor& tensor : tensors) list.push_back(&tensor);
-  return list;
-}
-
-TableFit join(std::vector<TableFit> pieces, size_t axis) {
-  TableFit out;
-  out.description = fmt::format("{} pieces joined: {}", pieces.size(), pieces.front().description);
-  out.emit = [pieces = std::move(pieces), axis](TableEmitter& e) {
-    std::vector<ir::Value*> made;
-    for (const TableFit& piece : pieces) made.push_back(piece.emit(e));
-    return e.concat(made, static_cast<int64_t>(axis));
-  };
-  return out;
 }
 
 }  // namespace thaw::lifting
