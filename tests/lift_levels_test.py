@@ -122,7 +122,10 @@ def test_anchors_that_are_spread_over_a_side(thaw, save, tmp_path, draw, levels)
     """224, 256 and 320 over 4, 4 and 5 cells are 56, 64 and 64, which is 8 * (ceil(w / 64) + 3) as well where w is 224, 320 and 288."""
     unit = (32, 32, 16, 1)[draw % 4]
     random = np.random.default_rng(draw)
-    heights, widths = (random.choice(np.arange(160 // unit, 420 // unit), 3, replace=False) * unit for _ in range(2))
+    heights = random.choice(np.arange(160 // unit, 420 // unit), 3, replace=False) * unit
+    widths = heights
+    while (-(-widths // 64) == -(-heights // 64)).all():  # as many columns as rows in every trace say nothing of which is which
+        widths = random.choice(np.arange(160 // unit, 420 // unit), 3, replace=False) * unit
     traces = {224: 224, 256: 320, 320: 288} if draw == 0 else {int(h): int(w) for h, w in zip(heights, widths, strict=True)}
     unseen = {h: w for h, w in {640: 640, 288: 256, 448: 320, 352: 512, 301: 267}.items() if h not in traces}
     widths = traces | unseen
