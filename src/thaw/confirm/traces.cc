@@ -75,10 +75,7 @@ Arrays named_as(const ir::Model& lifted, const ir::Model& model, Arrays outputs)
 // What a trace gives, by the names of the lifted model.
 Arrays outputs_of(const ir::Model& trace, const ir::Model& lifted, const Arrays& feeds, const SessionOptions& options) {
   run::Session session(trace, options);
-  Arrays own;
-  for (const auto& [name, array] : feeds)
-    if (session.find_input(name) != nullptr) own.emplace(name, array);
-  return named_as(lifted, trace, session.run(own));
+  return named_as(lifted, trace, session.run(session.inputs_among(feeds)));
 }
 
 // Whether all but a few entries are the same, as they are where some rows and columns of a grid were taken from the entry before.
@@ -93,19 +90,15 @@ bool is_misread_of(const std::vector<double>& table, const std::vector<double>& 
 }
 
 // Puts into a trace what the lifted model has in the place of misread tables.
-void correct(ir::Model& model, const TraceToRun& trace, const ir::Model& tables, const Arrays& feeds) {
-  run::Session session(tables);
-  Arrays own;
-  for (const auto& [name, array] : feeds)
-    if (session.find_input(name) != nullptr) own.emplace(name, array);
-  Arrays made = session.run(own);
-  for (size_t i = 0; i < trace.misread.size(); ++i) {
-    const MisreadTable& misread = trace.misread[i];
+void correct(ir::Model& model, const TraceToRun& trace, const ir::Model* tables, const Arrays& feeds) {
+  if (!tables || trace.misread.empty()) return;
+  run::Session session(*tables);
+  const Arrays made = session.run(session.inputs_among(feeds));
+  for (const MisreadTable& misread : trace.misread) {
     const ir::Value* output = model.graph->find(misread.node);
     ir::Node* reader = output ? output->producer() : nullptr;
-    Array& array = made.at(tables.graph->outputs()[i]->name());
-    ir::Tensor table =
-        ir::Tensor::from_bytes(model.graph->unique_name("table"), array.dtype, array.dims, std::move(array.bytes));
+    const Array& array = made.at(misread.made);
+    ir::Tensor table = ir::Tensor::from_bytes(model.graph->unique_name("table"), array.dtype, array.dims, array.bytes);
     if (!reader || !reader->input(misread.input) || !is_misread_of(table.to_double(), misread.entries)) continue;
     reader->set_input(misread.input, model.graph->add_initializer(std::move(table)));
   }
@@ -121,7 +114,7 @@ Ran run_trace(const ir::Model& lifted, const TraceToRun& trace, const ir::Model*
   constexpr int64_t kFew[] = {16, 2};
   const auto model = ir::load(trace.path);
   const auto run = [&](Arrays feeds) {
-    if (tables && !trace.misread.empty()) correct(*model, trace, *tables, feeds);
+    correct(*model, trace, tables, feeds);
     Arrays outputs = outputs_of(*model, lifted, feeds, {});
     return Ran{std::move(feeds), std::move(outputs)};
   };
@@ -198,7 +191,7 @@ std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::ve
   for (size_t k = 0; k < checks.size(); ++k) {
     reconsider(checks[k], [&](RunCheck& again) {
       const auto trace = ir::load(traces[k].path);
-      if (tables && !traces[k].misread.empty()) correct(*trace, traces[k], *tables, feeds[k]);
+      correct(*trace, traces[k], tables, feeds[k]);
       const Arrays own = outputs_of(*trace, lifted, feeds[k], as_it_is_written());
       compare_outputs(own, run::Session(lifted, as_it_is_written()).run(feeds[k]), again,
                       with_noise(closeness_to(traces[k], lifted, tables), wanted[k], own));

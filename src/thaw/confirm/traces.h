@@ -18,6 +18,7 @@ struct MisreadTable {
   std::string node;
   int input = 0;
   std::vector<double> entries;  // as the trace has them
+  std::string made;             // what it is called in the model that makes it as it is meant
 };
 
 // One of the traces that a model was made of.
@@ -32,7 +33,7 @@ struct TraceToRun {
 
 // A check for each trace, by its name. Inputs whose values are not given are drawn, as `thaw verify` draws them
 // (run/feeds.h). Throws thaw::Error where a trace itself does not run.
-// tables: makes what the lifted model has in the place of misread tables, an output for each, of its inputs; the traces run with these. nullptr
+// tables: makes what the lifted model has in the place of misread tables, of its inputs; the traces run with these. nullptr
 // where there are none. A trace of which none are known, though there are some, is held to a wider tolerance.
 std::vector<RunCheck> compare_with_traces(const ir::Model& lifted, const std::vector<TraceToRun>& traces,
                                           const ir::Model* tables = nullptr);

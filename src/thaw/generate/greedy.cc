@@ -31,10 +31,7 @@ void GreedyDecoding::require_known(const Prompt& prompt) const {
 Arrays GreedyDecoding::features_of(const Prompt& prompt) {
   if (!prompt.has_files) return {};
   if (!tower_) tower_.emplace(*built_.tower, options_);
-  Arrays fed;
-  for (const auto& [name, array] : prompt.arrays)
-    if (tower_->find_input(name) != nullptr) fed.emplace(name, array);
-  Arrays features = tower_->run(fed);
+  Arrays features = tower_->run(tower_->inputs_among(prompt.arrays));
   tower_.reset();
   return features;
 }

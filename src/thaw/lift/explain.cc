@@ -59,8 +59,7 @@ bool fit_windows(WindowLoops& windows, Lifting& lifting, std::string& reason) {
   std::vector<ir::Tensor> lists;
   for (const auto& lengths : windows.lengths)
     lists.push_back(ir::Tensor::from_int64("window_lengths", {static_cast<int64_t>(lengths.size())}, lengths));
-  std::vector<const ir::Tensor*> tensors;
-  for (const ir::Tensor& list : lists) tensors.push_back(&list);
+  const std::vector<const ir::Tensor*> tensors = pointers_to(lists);
   lifting.context->around = {};  // no node reads this list
   lifting.context->pads = false;
   lifting.context->holds_sizes = false;

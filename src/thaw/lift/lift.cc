@@ -321,11 +321,11 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     return lift_with(traces, options, std::move(made.choices), found, tried_at);
   }
   made.report = std::move(lifting.report);
-  made.corrected = readers_of_corrected(lifting);
-  made.report.departs = !made.corrected.front().empty();
+  made.report.departs = std::ranges::any_of(lifting.tables, [](const FittedTable& table) { return table.fit.departs; });
   made.cuts = lifting.solver->told_cuts();
   if (lifting.holdout) made.unconfirmed = lifting.holdout->nothing_confirmed();
   if (!made.is_whole()) return made;
+  if (!tried_at) made.corrected = readers_of_corrected(lifting);
   ir::Model& model = lifting.model();
   std::unordered_set<const ir::Node*> traced;
   for (const ir::Node* node : model.graph->nodes()) traced.insert(node);

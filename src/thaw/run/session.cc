@@ -221,6 +221,13 @@ const std::vector<Port>& Session::outputs() const { return impl_->outputs(); }
 const Port* Session::find_input(std::string_view name) const { return find_port(impl_->inputs(), name); }
 const Port* Session::find_output(std::string_view name) const { return find_port(impl_->outputs(), name); }
 
+Arrays Session::inputs_among(const Arrays& arrays) const {
+  Arrays own;
+  for (const auto& [name, array] : arrays)
+    if (find_input(name) != nullptr) own.emplace(name, array);
+  return own;
+}
+
 const Runtime& Session::runtime() const { return impl_->worker ? impl_->worker->runtime() : impl_->here->runtime(); }
 
 Placement Session::placement() {

@@ -55,6 +55,7 @@ class Session {
   const std::vector<Port>& outputs() const;
   const Port* find_input(std::string_view name) const;  // null if there is none
   const Port* find_output(std::string_view name) const;
+  Arrays inputs_among(const Arrays& arrays) const;  // those that are inputs of it
 
   // Runs the model. Every input without default must be fed, with the type it has; `wanted` names outputs, all when
   // empty. A sequence of tensors comes back as NAME[0], NAME[1], …; an empty optional is left out; maps are refused.

@@ -1,6 +1,7 @@
 #include "thaw/lift/lift.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -13,7 +14,7 @@
 #include "thaw/core/phase.h"
 #include "thaw/lift/align/values.h"
 #include "thaw/prove/stated_proof.h"
-#include "thaw/rewrite/remove_unused.h"
+#include "thaw/rewrite/submodel.h"
 #include "thaw/run/feeds.h"
 #include "thaw/run/npz.h"
 #include "thaw/run/session.h"
@@ -102,37 +103,34 @@ void read_archive(const std::filesystem::path& path, std::vector<lifting::Trace>
   }
 }
 
+// What a node of the lifted model reads; empty where there is no such node any more.
+std::string name_of_operand(const ir::Model& lifted, const lifting::TableReader& reader) {
+  const ir::Value* output = lifted.graph->find(reader.node);
+  const ir::Node* node = output ? output->producer() : nullptr;
+  const ir::Value* operand = node ? node->input(reader.input) : nullptr;
+  return operand ? operand->name() : "";
+}
+
 std::vector<confirm::TraceToRun> traces_to_run(const std::vector<lifting::Trace>& traces) {
+  std::vector<std::string> made;
+  for (const lifting::TableReader& reader : traces.front().corrected)
+    made.push_back(name_of_operand(*traces.front().model, reader));
   std::vector<confirm::TraceToRun> runs;
   for (const lifting::Trace& trace : traces) {
     confirm::TraceToRun& run = runs.emplace_back(confirm::TraceToRun{
         .name = trace.name, .path = trace.model->path, .values = trace.values, .sizes = trace.sizes});
-    for (const lifting::TableReader& reader : trace.corrected)
-      run.misread.push_back({reader.node, reader.input, reader.table});
+    for (size_t i = 0; i < trace.corrected.size(); ++i)
+      if (const auto& [node, input, table] = trace.corrected[i]; !made[i].empty())
+        run.misread.push_back({node, input, table, made[i]});
   }
   return runs;
 }
 
-// A model that makes what these read in the lifted one, of its inputs; nullptr where nothing is read.
-std::unique_ptr<ir::Model> tables_of(const ir::Model& lifted, const std::vector<lifting::TableReader>& readers) {
-  if (readers.empty()) return nullptr;
-  auto tables = ir::clone(lifted);
-  ir::Graph& graph = *tables->graph;
-  std::vector<ir::Value*> made;
-  for (const lifting::TableReader& reader : readers) {
-    const ir::Value* output = graph.find(reader.node);
-    const ir::Node* node = output ? output->producer() : nullptr;
-    if (!node || !node->input(reader.input)) return nullptr;
-    made.push_back(node->input(reader.input));
-  }
-  while (!graph.outputs().empty()) graph.remove_output(static_cast<int>(graph.outputs().size()) - 1);
-  for (ir::Value* value : made) {
-    ir::Value* table = graph.add_value(graph.unique_name("table"));
-    graph.add_node("Identity", "", {value}, {table}, table->name());
-    graph.add_output(table);
-  }
-  rewrite::remove_unused(*tables);
-  return tables;
+// What makes the tables that are read otherwise; nullptr where none is.
+std::unique_ptr<ir::Model> tables_of(const ir::Model& lifted, const std::vector<confirm::MisreadTable>& misread) {
+  std::set<std::string> names;
+  for (const confirm::MisreadTable& table : misread) names.insert(table.made);
+  return names.empty() ? nullptr : rewrite::submodel_of(lifted, {}, {names.begin(), names.end()});
 }
 
 // Integer inputs as the trace was exported with them.
@@ -196,7 +194,7 @@ LiftResult lift(const std::vector<LiftTrace>& given, const LiftOptions& options,
   report.outputs = port_texts(model->graph->outputs());
   const std::vector<confirm::TraceToRun> runs = traces_to_run(traces);
   if (options.check)
-    report.checks = confirm::compare_with_traces(*model, runs, tables_of(*model, traces.front().corrected).get());
+    report.checks = confirm::compare_with_traces(*model, runs, tables_of(*model, runs.front().misread).get());
   if (!report.accepted()) return result;
   report.proof = prove_lifted(*model, traces, report.checks);
   proving::forget_proof(*model);

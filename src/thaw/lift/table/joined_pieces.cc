@@ -35,12 +35,6 @@ std::vector<PiecesAlong> joined_pieces(std::span<const ir::Tensor* const> tensor
   return all;
 }
 
-std::vector<const ir::Tensor*> pointers_to(const std::vector<ir::Tensor>& tensors) {
-  std::vector<const ir::Tensor*> list;
-  for (const ir::Tensor& tensor : tensors) list.push_back(&tensor);
-  return list;
-}
-
 TableFit join(std::vector<TableFit> pieces, size_t axis) {
   TableFit out;
   out.description = fmt::format("{} pieces joined: {}", pieces.size(), pieces.front().description);

@@ -16,8 +16,6 @@ struct PiecesAlong {
 // The table in each trace, cut along an axis into such pieces: in each way that there is.
 std::vector<PiecesAlong> joined_pieces(std::span<const ir::Tensor* const> tensors, const JoinedSizes& joined);
 
-std::vector<const ir::Tensor*> pointers_to(const std::vector<ir::Tensor>& tensors);
-
 // A table that is joined of others.
 TableFit join(std::vector<TableFit> pieces, size_t axis);
 

@@ -93,11 +93,9 @@ struct LinePart {
 
 std::optional<LinePart> fit_part(const std::vector<ir::Tensor>& part, const InputLine& of,
                                  const std::optional<Size>& length, const TableContext& context, std::string& reason) {
-  std::vector<const ir::Tensor*> tensors;
-  for (const ir::Tensor& tensor : part) tensors.push_back(&tensor);
   const auto line = std::make_shared<SolvedLine>(of, length, context);
   std::string own;
-  if (auto fit = fit_table(tensors, line->context(), own)) return LinePart{line, std::move(*fit)};
+  if (auto fit = fit_table(pointers_to(part), line->context(), own)) return LinePart{line, std::move(*fit)};
   reason = fmt::format("of the part that {} tells: {}", of.name(), own);
   return std::nullopt;
 }

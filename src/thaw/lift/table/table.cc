@@ -193,6 +193,12 @@ std::optional<TableFit> fit_along(std::span<const ir::Tensor* const> tensors, Ta
 
 }  // namespace
 
+std::vector<const ir::Tensor*> pointers_to(const std::vector<ir::Tensor>& tensors) {
+  std::vector<const ir::Tensor*> list;
+  for (const ir::Tensor& tensor : tensors) list.push_back(&tensor);
+  return list;
+}
+
 std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,
                                   std::string& reason) {
   ops::Shape growing;

@@ -66,6 +66,8 @@ std::optional<TableFit> fit_sizes(std::span<const ir::Tensor* const> tensors, co
 std::optional<TableFit> fit_shape(std::span<const ir::Tensor* const> tensors, const TableContext& context,
                                   std::string& reason);
 
+std::vector<const ir::Tensor*> pointers_to(const std::vector<ir::Tensor>& tensors);
+
 // tensors: the table in each trace. `reason` says why there is no fit.
 std::optional<TableFit> fit_table(std::span<const ir::Tensor* const> tensors, TableContext& context,
                                   std::string& reason);
