@@ -137,6 +137,18 @@ TEST(Batch, NamesTheNodeThatCannotBe) {
   EXPECT_THAT(refusal(*old.build(), {}), HasSubstr("opset 6"));
 }
 
+// Nothing says how many operands an operator takes at an opset that does not have it yet.
+TEST(Batch, RefusesOperandsThatItsResultDoesNotCount) {
+  for (const std::string_view op : {"StringConcat", "BitwiseAnd", "BitwiseNot", "Gelu", "Swish"}) {
+    SCOPED_TRACE(op);
+    ModelBuilder m(17);
+    Value* steady = m.add_node("Relu", {m.add_float("three", 3)});
+    Value* x = m.add_input("x", DataType::kFloat, {1, 3, "n"});
+    m.add_output(m.add_node(op, {steady, steady, x}), "y");
+    EXPECT_THAT(refusal(*m.build(), {}), HasSubstr("cannot be batched"));
+  }
+}
+
 // Whether a layer over x [rows, 8] treats its rows apart.
 bool is_apart(const std::function<Value*(ModelBuilder&, Value*)>& layer) {
   ModelBuilder m(17);

@@ -232,6 +232,9 @@ void batch_elementwise(BatchContext& n) {
   const bool merged = line_up_merged(n, map, leading);
   for (int i = 0; i < n.num_inputs(); ++i) {
     if (!n.is_batched(i)) continue;
+    // One that the operator does not have at this opset: inference says nothing of it.
+    if (n.output(0).has_rank() && n.rank(i) > n.output(0).rank())
+      BatchContext::refuse(fmt::format("its operand {} has more axes than its result", i));
     const int rank = n.rank(i) + leading - map.leading_of(i);
     if (!merged && rank > n.rank(i)) n.note_change();
     n.set_operand(i, merged ? n.merged(i) : n.aligned(i, rank));
