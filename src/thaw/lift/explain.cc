@@ -258,13 +258,13 @@ bool learn_sizes(Lifting& l, const SizesAround& sizes) {
     TensorSizes more = sizes_of_tensors(l.traces, l.variables, l.scope, in_traces, &l.tensor_shapes);
     for (const auto& [at, size] : more) {
       const auto known = l.tensor_sizes.find(at);
-      const bool is_new = known == l.tensor_sizes.end() || !dim::same(known->second, size);
+      const bool is_new = known == l.tensor_sizes.end() || !dim::same(known->second.dim, size.dim);
       if (!is_new) continue;
-      l.solver->note_learned(size);
-      if (is_rounded_as(size, l.solver->guessed(), l.told, l.variables))
-        l.solver->note_guessed(size);
+      l.solver->note_learned(size.dim);
+      if (is_rounded_as(size.dim, l.solver->guessed(), l.told, l.variables))
+        l.solver->note_guessed(size.dim);
       else
-        l.told.add(size);
+        l.told.add(size.dim);
     }
     // What is known better by now replaces what was learned behind a guess that has been given up.
     more.merge(l.tensor_sizes);
@@ -391,7 +391,7 @@ void fit_tables(Lifting& l) {
   if (!is_frozen && (l.alignment.nodes.empty() || std::ranges::none_of(l.variables, &Variable::varies))) return;
   const SizesAround sizes(l);
   l.tensor_sizes = sizes_of_tensors(l.traces, l.variables, l.scope, sizes.in_traces({}), &l.tensor_shapes);
-  for (const auto& [at, size] : l.tensor_sizes) l.told.add(size);
+  for (const auto& [at, size] : l.tensor_sizes) l.told.add(size.dim);
   for (const ir::Node* node : l.alignment.nodes.front())
     if (ops::role_of(*node, kPadAmounts) == ops::Role::kPads) l.windows_of_pads[node] = sizes.windows_after(*node);
   if (!is_frozen) {

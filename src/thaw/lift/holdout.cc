@@ -55,7 +55,7 @@ void Holdout::hold_out(size_t held, const std::vector<Trace>& traces, const Tens
   for (const auto& [at, size] : tensors) {
     std::vector<int64_t> others = at;
     others.erase(others.begin() + index);
-    tensors_.emplace(std::move(others), size);
+    tensors_.emplace(std::move(others), TensorSize{size.dim});
   }
   solver_.emplace(variables_, nullptr, &tensors_);
   context_.emplace(TableContext{variables_, *solver_});

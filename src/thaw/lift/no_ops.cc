@@ -138,7 +138,7 @@ class NoOps {
     const auto side = std::ranges::find(lifting_.variables, at, &Variable::at);
     const auto tensor = lifting_.tensor_sizes.find(at);
     dim::Dim other;
-    if (tensor != lifting_.tensor_sizes.end()) other = tensor->second;
+    if (tensor != lifting_.tensor_sizes.end()) other = tensor->second.dim;
     if (side != lifting_.variables.end()) other = side->symbol;
     if (other.is_symbolic() && !dim::same(other, made)) given_back_.push_back({other, made, ""});
   }

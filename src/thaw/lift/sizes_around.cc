@@ -395,7 +395,7 @@ void SizesAround::add(Around& around, size_t place, int input) const {
     } else if (const auto own = std::ranges::find_if(lifting_.variables, same); own != lifting_.variables.end()) {
       size = *own;
     } else if (const auto known = lifting_.tensor_sizes.find(size.at); known != lifting_.tensor_sizes.end()) {
-      size.symbol = known->second;
+      size.symbol = known->second.dim;
     } else if (const auto sure = lifting_.solver->solve_surely(size.at)) {
       size.symbol = *sure;
     }

@@ -93,7 +93,9 @@ std::vector<std::pair<dim::Dim, dim::Dim>> followed_by_need(const ir::Model& lif
   std::vector<std::pair<dim::Dim, dim::Dim>> followed;
   for (size_t i = 0; i < variables.size(); ++i)
     if (follows[i].is_known() && !apart[i].is_known()) followed.emplace_back(variables[i].symbol, follows[i]);
-  if (followed.empty() || find_contradictions(lifted, variables, traced, sizes_apart(variables)).broken == 0) return {};
+  if (followed.empty()) return {};
+  const Contradictions found = find_contradictions(lifted, variables, traced, sizes_apart(variables));
+  if (found.broken + found.unmade == 0) return {};
   return followed;
 }
 

@@ -131,11 +131,13 @@ Attempt refuse_undecided(Attempt best, const std::function<Attempt(Choices)>& at
     const std::string where = fmt::format("{}", fmt::join(open.wanted, ", "));
     if (!undecided.empty() && undecided.back().where == where) continue;
     if (undecided.size() == kMostTold) break;
-    auto choices = choices_of_other(best, open);
-    if (!choices) continue;
-    // What is not tried in time is left open.
-    const auto other = ++attempts > kMostUndecided ? std::nullopt : trial(std::move(choices->choices), open.telling);
-    if (other && !is_as_good(*other, best)) continue;
+    if (!open.is_of_table) {
+      auto choices = choices_of_other(best, open);
+      if (!choices) continue;
+      // What is not tried in time is left open.
+      const auto other = ++attempts > kMostUndecided ? std::nullopt : trial(std::move(choices->choices), open.telling);
+      if (other && !is_as_good(*other, best)) continue;
+    }
     const std::string other_size = open.formulas.other.empty() ? "something else" : open.formulas.other;
     undecided.push_back(
         {where, fmt::format("two traces do not determine whether it is {} or {}; add a third trace at {}",
@@ -177,8 +179,8 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
     int64_t& modulus = shared.try_emplace(formulas.size, 1).first->second;
     if (formulas.modulus > 0 && modulus % formulas.modulus == 0) continue;
     const auto of_other = held.contains(open->wanted) ? std::nullopt : choices_of_other(best, *open);
-    bool is_open = of_other.has_value();
-    const bool is_tried = is_open && ++tried[open->wanted] <= kMostOfAList && ++attempts <= kMostUndecided;
+    bool is_open = of_other.has_value() || open->is_of_table;
+    const bool is_tried = is_open && !open->is_of_table && ++tried[open->wanted] <= kMostOfAList && ++attempts <= kMostUndecided;
     if (const auto other = is_tried ? trial(of_other->choices, open->telling) : std::nullopt) {
       // What only the proof breaks may be how the others were retaken, which is known at some sizes alone.
       is_open = is_as_good(*other, best) || (of_other->retakes && other->broken_at);
@@ -230,7 +232,8 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
   };
   std::vector<std::vector<int64_t>> drawn = unseen;
   if (!variables.empty()) std::ranges::copy(solver.shared_remainders().sizes, std::back_inserter(drawn));
-  std::erase_if(drawn, std::not_fn(is_in_domain));
+  std::vector<std::vector<int64_t>> apart = sizes_apart(variables);
+  for (std::vector<std::vector<int64_t>>* sizes : {&drawn, &apart}) std::erase_if(*sizes, std::not_fn(is_in_domain));
   std::optional<std::vector<std::vector<int64_t>>> one_by_one;
   // At sizes where what was chosen does not run, nothing is said against the other.
   constexpr size_t kMostRun = 64;
@@ -242,15 +245,18 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
     if (known != known_to_run.end()) return known->second;
     return known_to_run.size() >= most_known || known_to_run.emplace(each, runs_at(each)).first->second;
   };
-  const auto telling = [&](dim::Dim chosen, dim::Dim other) {
+  const auto telling = [&](dim::Dim chosen, dim::Dim other, bool is_of_table) {
     constexpr size_t kMostTelling = 6;
     std::vector<std::vector<int64_t>> tell;
     const auto add_from = [&](const std::vector<std::vector<int64_t>>& sizes) {
       for (const std::vector<int64_t>& each : sizes)
-        if (tell.size() < kMostTelling && differ_at(chosen, other, assignment_at(variables, each)) && runs(each))
+        if (tell.size() < kMostTelling && differ_at(chosen, other, assignment_at(variables, each)) &&
+            (is_of_table || runs(each)))
           tell.push_back(each);
     };
     add_from(drawn);
+    if (!tell.empty()) return tell;
+    if (is_of_table) add_from(apart);
     if (!tell.empty()) return tell;
     if (!one_by_one) {
       one_by_one = sizes_one_by_one(variables);
@@ -262,7 +268,7 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
   };
   std::vector<OpenChoice> open;
   const auto add = [&](const std::vector<int64_t>& wanted, size_t next, Rule rule, dim::Dim chosen,
-                       const Solution& other, bool is_close) {
+                       const Solution& other, bool is_close, bool is_of_table = false) {
     const auto known = std::ranges::find_if(open, [&](const OpenChoice& each) {
       return each.wanted == wanted && each.next == next && each.formulas.chosen == dim::to_string(chosen) &&
              dim::same(each.other, other.dim);
@@ -271,7 +277,7 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
       known->is_close |= is_close;
       return;
     }
-    std::vector<std::vector<int64_t>> tell = telling(chosen, other.dim);
+    std::vector<std::vector<int64_t>> tell = telling(chosen, other.dim, is_of_table);
     if (tell.empty()) return;
     Agreement formulas{dim::to_string(chosen), other.rule == Rule::kMadeUp ? "" : dim::to_string(other.dim),
                        text_of_sizes(variables, tell.front())};
@@ -283,13 +289,14 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
     std::vector<bool> differs;
     for (const std::vector<int64_t>& each : unseen)
       differs.push_back(differ_at(chosen, other.dim, assignment_at(variables, each)));
-    open.push_back({wanted, next, rule, std::move(formulas), other.dim, is_close, std::move(tell), std::move(differs)});
+    open.push_back({wanted, next, rule, std::move(formulas), other.dim, is_close, is_of_table, std::move(tell), std::move(differs)});
   };
   for (const auto& [wanted, all] : solver.taken())
     for (const Taken& taken : all) {
       if (!taken.size.is_symbolic() || !is_emitted(dim::to_string(taken.size))) continue;
       for (const Solution& other : solver.others(wanted, taken))
-        add(wanted, 0, taken.rule, taken.size, other, taken.bits > 0 && is_close(other, taken.bits, wanted));
+        add(wanted, 0, taken.rule, taken.size, other, taken.bits > 0 && is_close(other, taken.bits, wanted),
+            taken.around.counts && dim::symbols_of(taken.size) != dim::symbols_of(other.dim));
     }
   for (const auto& [wanted, all] : solver.open())
     for (const Solved& solved : all) {

@@ -85,7 +85,7 @@ std::vector<Atom> Solver::atoms_of(std::span<const int64_t> wanted, const Around
   if (tensors_)
     for (const auto& [at, size] : *tensors_) {
       const bool is_itself = std::ranges::equal(at, wanted) && guesses_.contains(at);
-      if (!is_itself && !follows_guess(size, wanted, around)) add(size, kTensor, Atom::Cut::kNot);
+      if (!is_itself && !follows_guess(size.dim, wanted, around)) add(size.dim, kTensor, Atom::Cut::kNot);
     }
   return atoms;
 }
@@ -265,13 +265,26 @@ bool is_rounded_otherwise(std::span<const int64_t> one, std::span<const int64_t>
 
 }  // namespace
 
+// Of what a table is counted by: what measures as much in every trace, and not at other sizes. Its own axes are nearest.
+std::vector<Solution> Solver::other_sizes(std::span<const int64_t> wanted, const Taken& taken) const {
+  std::vector<Solution> others;
+  const std::vector<int64_t>* at = values_of(taken.size);
+  const auto is_it = [&](const Variable& axis) { return dim::same(axis.symbol, taken.size); };
+  if (!taken.around.counts || !at || std::ranges::any_of(taken.around.sizes, is_it)) return others;
+  for (const Dim size : sizes_as_large(wanted)) {
+    const std::vector<int64_t>* other_at = values_of(size);
+    if (other_at && *other_at != *at) others.push_back({size, Rule::kTensor});
+  }
+  return others;
+}
+
 std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Taken& taken) const {
   // In bits: what is rounded at no plain share of a piece takes so many more.
   constexpr double kOpen = 8, kOpenOfTables = 5;
   // Where the entries of a table change is an integer of the traces; what it is counted by is none.
   const bool is_end = taken.around.ends && taken.rule == Rule::kTerm;
   const bool is_operand = is_end || (!taken.around.only_windows && !taken.around.axes.empty());
-  std::vector<Solution> others;
+  std::vector<Solution> others = other_sizes(wanted, taken);
   const bool is_asked = is_operand || taken.bits > 0 || taken.rule == Rule::kTensor;
   const std::vector<int64_t>* at = ranks(wanted) && is_asked ? values_of(taken.size) : nullptr;
   if (!at) return others;

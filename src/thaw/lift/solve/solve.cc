@@ -33,7 +33,7 @@ std::vector<Dim> distances_of(std::span<const Variable> variables, const TensorS
   for (const Variable& variable : variables)
     if (variable.at == places) found.push_back(variable.symbol * Dim(2) - Dim(1));
   const auto known = tensors ? tensors->find(places) : TensorSizes::const_iterator();
-  if (tensors && known != tensors->end()) found.push_back(known->second * Dim(2) - Dim(1));
+  if (tensors && known != tensors->end()) found.push_back(known->second.dim * Dim(2) - Dim(1));
   return found;
 }
 
@@ -54,7 +54,23 @@ Dim Solver::size_of_tensor(std::span<const int64_t> wanted) const {
   const std::vector<int64_t> at(wanted.begin(), wanted.end());
   if (!tensors_ || guesses_.contains(at)) return {};
   const auto known = tensors_->find(at);
-  return known == tensors_->end() ? Dim() : known->second;
+  return known == tensors_->end() ? Dim() : known->second.dim;
+}
+
+// What measures as much in every trace, the plainest first.
+std::vector<Dim> Solver::tensors_as_large(std::span<const int64_t> wanted) const {
+  const Dim plainest = size_of_tensor(wanted);
+  if (plainest.is_unknown()) return {};
+  std::vector<Dim> sizes = tensors_->at({wanted.begin(), wanted.end()}).others;
+  sizes.insert(sizes.begin(), plainest);
+  return sizes;
+}
+
+std::vector<Dim> Solver::sizes_as_large(std::span<const int64_t> wanted) const {
+  std::vector<Dim> sizes = tensors_as_large(wanted);
+  for (const Variable& v : variables_)
+    if (v.varies() && std::ranges::equal(v.at, wanted)) sizes.push_back(v.symbol);
+  return sizes;
 }
 
 std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t most, const Around& around) const {
@@ -78,7 +94,7 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
   for (const Variable& axis : around.axes)
     if (axis.varies() && std::ranges::equal(axis.at, wanted)) add(axis.symbol, Rule::kTensor);
   // What a tensor measures says how it is rounded.
-  add(measured, Rule::kTensor);
+  for (const Dim size : tensors_as_large(wanted)) add(size, Rule::kTensor);
   if (found.size() < most) add_terms(found, most, wanted, around);
   return found;
 }
@@ -150,13 +166,16 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
     const auto known = tensors_->find(whole);
     // Where the amount was guessed, it is what makes that tensor as large.
     if (known == tensors_->end() || guessed_amounts_.contains(at)) return std::nullopt;
-    return known->second - size.symbol;
+    return known->second.dim - size.symbol;
   };
   if (auto found = each(up_to_size, false)) return found;
   // Of three traces and more, windows that nothing tells are terms among others (term/enumerate.h).
   constexpr int64_t kLargestWindow = 64;
   const bool is_ranked = !wanted.empty() && ranks(wanted.front());
-  for (int64_t window = 2; window <= kLargestWindow && !sure_ && !is_ranked; ++window)
+  // What measures as much in both traces is no chance, as one of so many windows is.
+  const auto is_size = [&](const std::vector<int64_t>& at) { return !is_constant(at) && !sizes_as_large(at).empty(); };
+  const bool may_guess = !sure_ && !is_ranked && std::ranges::none_of(wanted, is_size);
+  for (int64_t window = 2; window <= kLargestWindow && may_guess; ++window)
     if (auto found = up_to_windows(window, false)) return found;
   return std::nullopt;
 }
@@ -179,7 +198,7 @@ std::vector<Solution> Solver::open_solutions(std::span<const int64_t> wanted, si
   std::vector<Solution> found{{Dim(wanted.front()), Rule::kConstant}};
   if (!tensors_ || wanted.front() < 2) return solutions(wanted, skipped + 1, around);
   const auto known = tensors_->find({wanted.begin(), wanted.end()});
-  if (known != tensors_->end()) found.push_back({known->second, Rule::kTensor});
+  if (known != tensors_->end()) found.push_back({known->second.dim, Rule::kTensor});
   return found.size() > skipped ? found : solutions(wanted, skipped + 1, around);
 }
 
@@ -251,6 +270,36 @@ void Solver::note_used(Dim size) const {
   if (const auto counted = counted_.find(size.expr()); counted != counted_.end())
     for (const auto& [wanted, taken] : counted->second) note_taken(wanted, taken);
   note_rounded(size);
+}
+
+void Solver::note_written(Dim size, std::span<const Dim> axes) const {
+  const auto is_axis = [&](Dim of) { return std::ranges::any_of(axes, [&](Dim axis) { return dim::same(axis, of); }); };
+  if (!size.is_symbolic() || is_axis(size)) return;
+  for (const dim::Term& term : size.expr()->terms) {
+    const dim::Atom* atom = dim::single_atom(*term.monomial);
+    const auto alike = atom ? alike_sizes().find(atom) : alike_sizes().end();
+    if (alike == alike_sizes().end()) continue;
+    for (const auto& [of, at] : alike->second) {
+      Around around;
+      around.counts = true;
+      if (!is_axis(of)) note_taken(at, {of, Rule::kTensor, 0, std::move(around)});
+    }
+  }
+}
+
+// Sizes that something else is as large as in every trace, by the only symbol or quotient in them.
+const Solver::AlikeSizes& Solver::alike_sizes() const {
+  if (alike_sizes_) return *alike_sizes_;
+  AlikeSizes& alike = alike_sizes_.emplace();
+  for (const auto& [at, tensor] : tensors_ ? *tensors_ : TensorSizes()) {
+    const std::vector<Dim> all = sizes_as_large(at);
+    for (const Dim size : all) {
+      const std::vector<dim::Term>& terms = size.expr()->terms;
+      const dim::Atom* only = terms.size() == 1 ? dim::single_atom(*terms.front().monomial) : nullptr;
+      if (only && all.size() > 1) alike[only].emplace_back(size, at);
+    }
+  }
+  return alike;
 }
 
 void Solver::note_rounded(Dim size) const {

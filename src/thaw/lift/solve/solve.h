@@ -163,6 +163,8 @@ class Solver {
                                                      const Around& around) const;
   // The first solutions; where some of these leave room for chance in three traces and more, others that are as good.
   std::vector<Solution> solutions(std::span<const int64_t> wanted, size_t most, const Around& around = {}) const;
+  // Sizes of tensors and inputs that are these in every trace, the plainest tensor's first.
+  std::vector<dim::Dim> sizes_as_large(std::span<const int64_t> wanted) const;
   std::span<const Variable> variables() const { return variables_; }
   const TensorSizes* tensors() const { return tensors_; }  // may be null
   const std::map<int64_t, dim::Dim>& decided() const { return decided_; }
@@ -201,6 +203,8 @@ class Solver {
   }
   // A table is counted by it: what was taken for it counts, and other sides may be rounded as it is, and cut by what cuts it.
   void note_used(dim::Dim size) const;
+  // A table with these axes was written by it, and no node says of which tensor it is: others may measure as much in every trace.
+  void note_written(dim::Dim size, std::span<const dim::Dim> axes) const;
   // A tensor's size that inference knows since some integers were solved.
   void note_learned(dim::Dim size) { learned_.emplace(size.expr(), learned_.size()); }
   // A tensor's size that follows from a guess says nothing more of the rounding than that.
@@ -244,6 +248,10 @@ class Solver {
   // What it is at each point; nullptr where it has no value at one.
   const std::vector<int64_t>* values_of(dim::Dim size) const;
   dim::Dim size_of_tensor(std::span<const int64_t> wanted) const;
+  std::vector<dim::Dim> tensors_as_large(std::span<const int64_t> wanted) const;
+  std::vector<Solution> other_sizes(std::span<const int64_t> wanted, const Taken& taken) const;
+  using AlikeSizes = std::unordered_map<const dim::Atom*, std::vector<std::pair<dim::Dim, std::vector<int64_t>>>>;
+  const AlikeSizes& alike_sizes() const;
   const std::vector<Term>& terms_of(std::span<const int64_t> wanted, const Around& around) const;
   bool is_exact(dim::Dim size, size_t num_traces) const;
   Solution solution_of(const Term& term, size_t num_traces) const;
@@ -264,6 +272,7 @@ class Solver {
   mutable std::map<std::vector<int64_t>, Rule> solved_;
   mutable std::map<std::vector<int64_t>, std::vector<Taken>> taken_;
   mutable std::optional<SharedRemainders> shared_remainders_;
+  mutable std::optional<AlikeSizes> alike_sizes_;
   mutable std::unordered_set<const dim::Atom*> rounded_;  // the roundings of all that was taken
   mutable std::vector<dim::Assignment> points_;           // the traces', then those that were drawn
   mutable std::unordered_map<const dim::Expr*, std::optional<std::vector<int64_t>>> values_;

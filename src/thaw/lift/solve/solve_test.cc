@@ -111,7 +111,7 @@ TEST(Solver, PassesOverWhatWasRefused) {
 TEST(Solver, KnowsTheSizesOfTensors) {
   ImageSizes sizes({2, 3, 5}, {400, 521, 803}, {56, 24, 104});
   const dim::Dim length = dim::floor_div(sizes.variables[1].symbol - dim::Dim(27), 20);
-  const TensorSizes tensors{{{18, 24, 38}, length}};
+  const TensorSizes tensors{{{18, 24, 38}, {length}}};
   const Solver solver(sizes.variables, nullptr, &tensors);
   EXPECT_TRUE(dim::same(*solver.solve(std::vector<int64_t>{18, 24, 38}), length));
 }
@@ -122,7 +122,7 @@ TEST(Solver, TakesAnAxisOfItsDataBeforeOtherTensorsOfThatSize) {
   const std::vector<int64_t> wanted{3, 2, 3};
   const dim::Dim height = sizes.variables[1].symbol;
   const dim::Dim first = dim::floor_div(height + dim::Dim(3), 32), second = dim::floor_div(height + dim::Dim(7), 32);
-  const TensorSizes tensors{{wanted, first}};
+  const TensorSizes tensors{{wanted, {first}}};
   const Solver solver(sizes.variables, nullptr, &tensors);
   EXPECT_TRUE(dim::same(*solver.solve(wanted), first));
   EXPECT_TRUE(dim::same(*solver.solve(wanted, {.axes = {{.symbol = second, .at = wanted}}}), second));
@@ -134,7 +134,7 @@ TEST(Solver, CutsDownToAnotherTensor) {
   const std::vector<int64_t> wanted{6, 12, 14};
   const dim::Dim height = sizes.variables[1].symbol;
   const dim::Dim other = dim::ceil_div(height, 16), own = dim::ceil_div(height, 32) * dim::Dim(2);
-  const TensorSizes tensors{{wanted, other}};
+  const TensorSizes tensors{{wanted, {other}}};
   const Solver solver(sizes.variables, nullptr, &tensors);
   const Variable axis{.symbol = own, .at = wanted};
   EXPECT_TRUE(dim::same(*solver.solve(wanted, {.axes = {axis}, .cuts = true}), other));

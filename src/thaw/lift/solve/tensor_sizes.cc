@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/infer.h"
@@ -42,9 +43,13 @@ class Collecting {
 
  private:
   void keep(dim::Dim d, const std::vector<int64_t>& values) {
-    const auto [known, is_new] = sizes_.emplace(values, d);
-    if (is_new || dim::same(known->second, d)) return;
-    if (dim::to_string(d).size() < dim::to_string(known->second).size()) known->second = d;
+    constexpr size_t kMostOthers = 4;
+    const auto [known, is_new] = sizes_.emplace(values, TensorSize{d});
+    TensorSize& size = known->second;
+    const auto is_it = [&](dim::Dim other) { return dim::same(other, d); };
+    if (is_new || is_it(size.dim) || std::ranges::any_of(size.others, is_it)) return;
+    if (dim::to_string(d).size() < dim::to_string(size.dim).size()) std::swap(size.dim, d);
+    if (size.others.size() < kMostOthers) size.others.push_back(d);
   }
 
   std::vector<dim::Assignment> traces_;

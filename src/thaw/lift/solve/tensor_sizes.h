@@ -16,8 +16,14 @@
 
 namespace thaw::lifting {
 
-// By the value in each trace: the plainest expression of the variables.
-using TensorSizes = std::map<std::vector<int64_t>, dim::Dim>;
+// The plainest expression of the variables, and those of other tensors that are as large in every trace.
+struct TensorSize {
+  dim::Dim dim;
+  std::vector<dim::Dim> others = {};
+};
+
+// By the value in each trace.
+using TensorSizes = std::map<std::vector<int64_t>, TensorSize>;
 
 // By how long something is that is joined of pieces, in each trace: how long these are, one after the other.
 using JoinedSizes = std::map<std::vector<int64_t>, std::vector<std::vector<int64_t>>>;

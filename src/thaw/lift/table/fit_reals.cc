@@ -44,10 +44,14 @@ struct RealForm {
   double (*factor)(double number, double n);
 };
 Formula times(const Formula& a, const Formula& c) { return c.node().numbers[0] == 1 ? a : a * c; }
-const RealForm kForms[] = {
+const RealForm kLines[] = {
     {[](const Formula& n, const Formula& c) { return c / n; }, [](double x, double n) { return written(x * n); }},
     {[](const Formula& n, const Formula& c) { return n / c; }, [](double x, double n) { return written(n / x); }},
     {[](const Formula& n, const Formula& c) { return times(n, c); }, [](double x, double n) { return written(x / n); }},
+    {[](const Formula& n, const Formula& c) { return (n + real_number(kLittle)) / c; },
+     [](double x, double n) { return std::round((n + kLittle) / x); }}};
+// Plainer is a side of a square than the root of its cells.
+const RealForm kRoots[] = {
     {[](const Formula& n, const Formula& c) { return times(square_root(n), c); },
      [](double x, double n) { return written(x / std::sqrt(n)); }},
     {[](const Formula& n, const Formula& c) { return c / square_root(n); },
@@ -55,9 +59,7 @@ const RealForm kForms[] = {
     {[](const Formula& n, const Formula& c) { return square_root(n) / c; },
      [](double x, double n) { return written(std::sqrt(n) / x); }},
     {[](const Formula& n, const Formula& c) { return square_root(c / square_root(n)); },
-     [](double x, double n) { return written(x * x * std::sqrt(n)); }},
-    {[](const Formula& n, const Formula& c) { return (n + real_number(kLittle)) / c; },
-     [](double x, double n) { return std::round((n + kLittle) / x); }}};
+     [](double x, double n) { return written(x * x * std::sqrt(n)); }}};
 
 class RealSearch {
  public:
@@ -72,7 +74,7 @@ class RealSearch {
       for (size_t j = i + 1; j < own; ++j)
         if ((i < around) == (j < around)) add(sizes_[i] * sizes_[j]);
     if (const TensorSizes* tensors = context.solver.tensors())
-      for (const auto& [at, dim] : *tensors) add({dim, at});
+      for (const auto& [at, size] : *tensors) add({size.dim, at});
     const size_t plain = sizes_.size();
     for (size_t i = 0; i < plain; ++i)
       for (const int64_t more : {-1, 1}) add(sizes_[i] + constant_size(more, sizes_[i].at.size()));
@@ -88,12 +90,18 @@ class RealSearch {
       if (off == 1 && !nearly) nearly = fit;
       return off == 0;
     };
-    for (const Size& n : sizes_) {
-      for (const RealForm& form : kForms) {
+    const auto by = [&](const Size& n, std::span<const RealForm> forms) -> std::optional<RealFit> {
+      for (const RealForm& form : forms) {
         const double factor = form.factor(wanted[0], static_cast<double>(n.at[0]));
         RealFit fit{form.of(as_real(n), real_number(factor)), factor != 1};
         if (attempt(fit)) return fit;
       }
+      return std::nullopt;
+    };
+    for (const Size& n : sizes_)
+      if (auto fit = by(n, kLines)) return fit;
+    for (const Size& n : sizes_) {
+      if (auto fit = by(n, kRoots)) return fit;
       if (auto quotient = over(n, wanted); quotient && attempt(*quotient)) return quotient;
     }
     return nearly;

@@ -23,7 +23,7 @@ std::optional<Size> part_of_last_window(const std::vector<int64_t>& wanted, cons
   for (const Variable& v : solver.variables())
     if (v.varies()) sizes.push_back({v.symbol, v.at});
   if (const TensorSizes* tensors = solver.tensors())
-    for (const auto& [at, size] : *tensors) sizes.push_back({size, at});
+    for (const auto& [at, size] : *tensors) sizes.push_back({size.dim, at});
   const double chance = std::pow(static_cast<double>(window.at[0]), -static_cast<double>(wanted.size()));
   if (static_cast<double>(sizes.size()) * chance > kMostByChance) return std::nullopt;
   for (const Size& size : sizes) {

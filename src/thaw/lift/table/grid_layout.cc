@@ -1,6 +1,7 @@
 #include "thaw/lift/table/grid_layout.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -28,7 +29,9 @@ std::vector<Side> possible_sides(std::span<const Variable> variables, std::span<
   constexpr int64_t kLargestPatch = 64;
   std::vector<Side> sides, rounded;
   const auto has = [](const std::vector<Side>& known, const Side& side) {
-    return std::any_of(known.begin(), known.end(), [&](const Side& other) { return other.size.at == side.size.at; });
+    return std::ranges::any_of(known, [&](const Side& other) {
+      return other.variable == side.variable && other.size.at == side.size.at;
+    });
   };
   for (const Variable& v : variables) {
     for (int64_t part = 1; part <= kLargestPatch; ++part) {
@@ -64,13 +67,13 @@ std::vector<Side> sides_of_tensors(const Solver& solver, std::span<const int64_t
   std::vector<Side> sides;
   if (!solver.tensors() || totals.size() == 1) return sides;
   for (const auto& [at, size] : *solver.tensors()) {
-    const std::vector<int> symbols = dim::symbols_of(size);
+    const std::vector<int> symbols = dim::symbols_of(size.dim);
     if (symbols.size() != 1) continue;
     const auto of =
         std::ranges::find_if(solver.variables(), [&](const Variable& v) { return id_of(v) == symbols.front(); });
     bool divides = of != solver.variables().end();
     for (size_t k = 0; k < totals.size() && divides; ++k) divides = at[k] > 0 && totals[k] % at[k] == 0;
-    if (divides) sides.push_back({&*of, {size, at}});
+    if (divides) sides.push_back({&*of, {size.dim, at}});
   }
   return sides;
 }
@@ -148,8 +151,18 @@ std::vector<std::pair<Side, Side>> possible_grids(const Solver& solver, std::spa
   std::vector<Side> sides = possible_sides(solver.variables(), totals);
   Around of_table;
   of_table.counts = true;
-  for (Side& side : sides)
-    if (const auto dim = totals.size() > 1 ? solver.solve(side.size.at, of_table) : std::nullopt) side.size.dim = *dim;
+  for (Side& side : sides) {
+    const auto found = totals.size() > 1 ? solver.solve(side.size.at, of_table) : std::nullopt;
+    if (!found) continue;
+    // What the solver gives may be of another side, that is as large in every trace.
+    const auto is_of_it = [&](dim::Dim size) { return dim::symbols_of(size) == std::vector{id_of(*side.variable)}; };
+    const std::vector<dim::Dim> known = solver.sizes_as_large(side.size.at);
+    const auto own = std::ranges::find_if(known, is_of_it);
+    if (is_of_it(*found) || own == known.end())
+      side.size.dim = *found;
+    else
+      side.size.dim = *own;
+  }
   std::vector<std::pair<Side, Side>> grids;
   const auto add = [&](const Side& h, const Side& w) {
     bool varies = totals.size() == 1, divides = true;
@@ -168,6 +181,21 @@ std::vector<std::pair<Side, Side>> possible_grids(const Solver& solver, std::spa
   return grids;
 }
 
+namespace {
+
+// Whether the cells of these sides are the table's also at sizes that no trace has, or as many to a frame.
+bool make_up_elsewhere(const Size& h, const Size& w, const Size& length, const Solver& solver) {
+  const bool is_frame = (h * w).at != length.at;
+  return std::ranges::all_of(solver.unseen(), [&](const std::vector<int64_t>& sizes) {
+    const dim::Assignment at = assignment_at(solver.variables(), sizes);
+    const auto cells = dim::evaluate(h.dim * w.dim, at), entries = dim::evaluate(length.dim, at);
+    if (!cells || !entries || *cells == 0) return true;
+    return is_frame ? *entries % *cells == 0 : *entries == *cells;
+  });
+}
+
+}  // namespace
+
 Layouts::Layouts(Size length, const Solver& solver, const Grids& grids) {
   layouts_.push_back(std::make_shared<const Layout>(length));
   const auto add = [&](const Size& height, const Size& width) {
@@ -177,8 +205,16 @@ Layouts::Layouts(Size length, const Solver& solver, const Grids& grids) {
       layouts_.push_back(std::make_shared<const Layout>(length, height, width, block, 0));
     }
   };
-  for (const auto& [h, w] : possible_grids(solver, length.at))
-    if (make_up(h.size, w.size, length.at, solver.variables())) add(h.size, w.size);
+  std::vector<std::pair<Side, Side>> plain = possible_grids(solver, length.at);
+  std::erase_if(plain, [&](const std::pair<Side, Side>& each) {
+    return !make_up(each.first.size, each.second.size, length.at, solver.variables());
+  });
+  // How the length is rounded may be unknown: then none of them tells.
+  const auto is_elsewhere = [&](const std::pair<Side, Side>& each) {
+    return make_up_elsewhere(each.first.size, each.second.size, length, solver);
+  };
+  if (std::ranges::any_of(plain, is_elsewhere)) std::erase_if(plain, std::not_fn(is_elsewhere));
+  for (const auto& [h, w] : plain) add(h.size, w.size);
   const auto of_tensors = grids.find(length.at);
   if (of_tensors == grids.end()) return;
   for (const auto& [height, width] : of_tensors->second) {

@@ -68,7 +68,7 @@ std::vector<std::pair<Size, Size>> possible_pairs(const Size& length, const Solv
   std::vector<std::pair<Size, Size>> pairs;
   if (!solver.tensors()) return pairs;
   for (const bool square : {true, false}) {
-    for (const auto& [at, dim] : *solver.tensors()) {
+    for (const auto& [at, size] : *solver.tensors()) {
       std::vector<int64_t> rest;
       for (size_t k = 0; k < at.size(); ++k) {
         if (at[k] < 2 || length.at[k] % at[k] != 0 || length.at[k] == at[k]) break;
@@ -76,7 +76,7 @@ std::vector<std::pair<Size, Size>> possible_pairs(const Size& length, const Solv
       }
       if (rest.size() != at.size() || (rest == at) != square || pairs.size() == kMostPairs) continue;
       const auto other = solver.tensors()->find(rest);
-      if (other != solver.tensors()->end()) pairs.emplace_back(Size{dim, at}, Size{other->second, rest});
+      if (other != solver.tensors()->end()) pairs.emplace_back(Size{size.dim, at}, Size{other->second.dim, rest});
     }
   }
   return pairs;

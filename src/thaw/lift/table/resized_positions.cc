@@ -146,25 +146,32 @@ std::optional<Generated> fit_any_grid(const View& view, const std::vector<CellGr
   if (!largest) return std::nullopt;
   const double scale = *largest;
   const std::vector<Resizing> methods = possible_resizings(context.antialias);
+  // A smaller grid that a trace has the larger version of.
+  const auto smaller = [&](const CellGrid& grid, const ResizedFit& fit, size_t k) -> std::optional<Generated> {
+    const LearnedGrid larger = fit.of(k);
+    for (const Resizing& method : methods) {
+      const auto learned = recover(larger, method, scale);
+      if (learned && fit.fits(*learned, method, std::nullopt, scale))
+        return resized(view, grid, method, *learned, "were learned", context.antialias);
+    }
+    return std::nullopt;
+  };
   for (const CellGrid& grid : grids) {
     const ResizedFit fit(view, grid);
     for (size_t native = 0; native < view.traces(); ++native)
-      for (const Resizing& method : methods)
-        if (const LearnedGrid learned = fit.of(native);
-            fit.reads_between(learned, method) && fit.fits(learned, method, native, scale))
-          return resized(view, grid, method, learned, "a trace has", context.antialias);
+      for (const Resizing& method : methods) {
+        const LearnedGrid learned = fit.of(native);
+        if (!fit.reads_between(learned, method) || !fit.fits(learned, method, native, scale)) continue;
+        // A few places of another trace may be those of its larger version as well.
+        if (auto found = smaller(grid, fit, native)) return found;
+        return resized(view, grid, method, learned, "a trace has", context.antialias);
+      }
   }
-  // None has it as it was learned: it may be smaller than what a trace has.
+  // None has it as it was learned.
   for (const CellGrid& grid : grids) {
     const ResizedFit fit(view, grid);
-    for (size_t k = 0; k < view.traces(); ++k) {
-      const LearnedGrid larger = fit.of(k);
-      for (const Resizing& method : methods) {
-        const auto learned = recover(larger, method, scale);
-        if (learned && fit.fits(*learned, method, std::nullopt, scale))
-          return resized(view, grid, method, *learned, "were learned", context.antialias);
-      }
-    }
+    for (size_t k = 0; k < view.traces(); ++k)
+      if (auto found = smaller(grid, fit, k)) return found;
   }
   // None is larger than that: what each leaves open, the others tell.
   int64_t work = kMostWork;

@@ -26,7 +26,13 @@ class TableEmitter : public ops::Emit {
       : ops::Emit(sizes.emitter().before(before)), sizes_(&sizes) {}
 
   rewrite::DimEmitter& sizes() { return *sizes_; }
-  ir::Value* size(dim::Dim d) { return sizes_->emit(d); }  // int64 [1]
+  // int64 [1]
+  ir::Value* size(dim::Dim d) {
+    asked_.push_back(d);
+    return sizes_->emit(d);
+  }
+  // The sizes that were asked for since the last time.
+  std::vector<dim::Dim> take_asked() { return std::exchange(asked_, {}); }
   // int64 [length]; Range takes scalars.
   ir::Value* arange(dim::Dim length) {
     return emit("Range", {integer(0), reshape(size(length), list({})), integer(1)});
@@ -42,6 +48,7 @@ class TableEmitter : public ops::Emit {
 
  private:
   rewrite::DimEmitter* sizes_;
+  std::vector<dim::Dim> asked_;
   std::vector<Limit> limits_;
   std::vector<NumberOfSizes> numbers_;
 };
