@@ -117,17 +117,24 @@ def spread(h, w, levels, half):
 
 
 @pytest.mark.parametrize("levels", [(6,), (4, 5, 6)], ids=str)
-@pytest.mark.parametrize("draw", range(8))
+@pytest.mark.parametrize("draw", range(12))
 def test_anchors_that_are_spread_over_a_side(thaw, save, tmp_path, draw, levels):
     """224, 256 and 320 over 4, 4 and 5 cells are 56, 64 and 64, which is 8 * (ceil(w / 64) + 3) as well where w is 224, 320 and 288."""
     unit = (32, 32, 16, 1)[draw % 4]
     random = np.random.default_rng(draw)
     heights = random.choice(np.arange(160 // unit, 420 // unit), 3, replace=False) * unit
-    widths = heights
-    while (-(-widths // 64) == -(-heights // 64)).all():  # as many columns as rows in every trace say nothing of which is which
-        widths = random.choice(np.arange(160 // unit, 420 // unit), 3, replace=False) * unit
+    widths = random.choice(np.arange(160 // unit, 420 // unit), 3, replace=False) * unit
     traces = {224: 224, 256: 320, 320: 288} if draw == 0 else {int(h): int(w) for h, w in zip(heights, widths, strict=True)}
     unseen = {h: w for h, w in {640: 640, 288: 256, 448: 320, 352: 512, 301: 267}.items() if h not in traces}
     widths = traces | unseen
     seen = seen_of(thaw, save, tmp_path, lambda h: spread(h, widths[h], levels, 16), list(traces), list(unseen))
     assert set(seen.values()) <= {"right", "guard"}, (traces, seen)
+
+
+def test_names_what_tells_of_anchors_that_are_spread(thaw, save, tmp_path):
+    traces = [save(spread(h, w, (4, 5, 6), 16), f"trace_{h}") for h, w in {224: 224, 256: 320, 320: 288}.items()]
+    done = thaw("lift", *traces, "-o", tmp_path / "lifted.onnx")
+    assert done.returncode == 1 and "add a trace at x_dim2 = 352" in done.stdout, done.stdout
+    told = {224: 224, 256: 320, 352: 352}
+    seen = seen_of(thaw, save, tmp_path, lambda h: spread(h, (told | {288: 256, 416: 480})[h], (4, 5, 6), 16), list(told), [288, 416])
+    assert set(seen.values()) == {"right"}, seen

@@ -57,10 +57,26 @@ std::optional<Size> solve_start(const std::vector<int64_t>& at, const Size& step
   return count ? std::optional(*count * step) : std::nullopt;
 }
 
+// A size of the variable above the traces' that leaves 2 or more of it over so many positions: what tells that it is spread over them.
+std::optional<int64_t> telling_size(const Variable& v, const Size& count, std::span<const Variable> variables) {
+  constexpr int64_t kMostTried = 4096;
+  const int64_t largest = std::ranges::max(v.at);
+  std::vector<int64_t> sizes;
+  for (const Variable& each : variables) sizes.push_back(each.at.front());
+  // As what all of the traces' sizes are multiples of, where one of these tells.
+  for (const int64_t step : {common_divisor(v.at), int64_t{1}})
+    for (int64_t size = largest + step; size <= largest + kMostTried; size += step) {
+      sizes[static_cast<size_t>(&v - variables.data())] = size;
+      const int64_t n = dim::evaluate(count.dim, assignment_at(variables, sizes)).value_or(0);
+      if (n > 2 && size % n > 1) return size;
+    }
+  return std::nullopt;
+}
+
 // How far positions are apart that a size is spread over: the size over how many there are, rounded down, as of the cells of a coarse
 // level in an image that they do not divide. Where no more than 1 is ever left of it, nothing tells that from places that are rounded
 // one by one: unknown then. nullopt where no size is spread so.
-std::optional<Size> spread_stride(const View& view, const std::vector<int64_t>& steps, const TableContext& context) {
+std::optional<Size> spread_stride(const View& view, const std::vector<int64_t>& steps, TableContext& context) {
   std::optional<Size> found;
   for (const Variable& v : context.variables)
     for (const int64_t before : {0, 1}) {  // that stand before these
@@ -76,13 +92,17 @@ std::optional<Size> spread_stride(const View& view, const std::vector<int64_t>& 
       if (!fits || shown < 2) continue;
       if (told) return Size{v.symbol, v.at} / view.length();
       found = Size{dim::Dim(), steps};
+      if (const auto size = telling_size(v, view.length(), context.variables))
+        context.untold = fmt::format(
+            "its positions are as far apart as {0} over how many there are, rounded down, and no trace tells that from a number: add a trace at {0} = {1}",
+            dim::to_string(v.symbol), *size);
     }
   return found;
 }
 
 // The step of a line; unknown where what gives it is a guess.
 std::optional<Size> solve_step(const View& view, const std::vector<int64_t>& steps, bool whole,
-                               const TableContext& context) {
+                               TableContext& context) {
   const Solver& solver = context.solver;
   const auto plain = solver.solutions(steps, 1);
   if (whole && (plain.empty() || plain.front().rule > Rule::kTensor))
