@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "thaw/lift/table/joined_pieces.h"
 #include "thaw/lift/table/table.h"
 
 namespace thaw::lifting {
@@ -129,11 +130,10 @@ std::optional<TableFit> fit_one_after_another(std::span<const ir::Tensor* const>
                                               std::string& reason);
 // A table of pieces along an axis, as long as those that the model joins somewhere: the levels of a pyramid. Each by any
 // of these.
-std::optional<TableFit> fit_joined(std::span<const ir::Tensor* const> tensors, TableContext& context);
+std::optional<TableFit> fit_joined(const JoinedPieces& pieces, TableContext& context);
 // A table over the cells of a grid, or of several that are joined, of which those near an edge are left out. whole: the table, where its sizes are
 // known.
-std::optional<TableFit> fit_inner_cells(const View* whole, std::span<const ir::Tensor* const> tensors,
-                                        TableContext& context);
+std::optional<TableFit> fit_inner_cells(const View* whole, const JoinedPieces& pieces, TableContext& context);
 // Lists of window lengths, and their sums with a leading 0. Their own lengths are no size of the inputs but counted.
 // `nearest`: of a list that is none, the windows of a grid that come nearest.
 std::optional<TableFit> fit_window_list(std::span<const ir::Tensor* const> tensors, TableContext& context,

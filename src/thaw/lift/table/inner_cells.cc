@@ -320,16 +320,13 @@ std::optional<TableFit> fit_levels(std::vector<Level> levels, size_t axis, Table
 
 }  // namespace
 
-std::optional<TableFit> fit_inner_cells(const View* whole, std::span<const ir::Tensor* const> tensors,
-                                        TableContext& context) {
-  constexpr size_t kFewestTraces = 2;
-  if (tensors.size() < kFewestTraces) return std::nullopt;
+std::optional<TableFit> fit_inner_cells(const View* whole, const JoinedPieces& pieces, TableContext& context) {
   const auto is_list = [](const View& view) {
     return view.growing.size() == 1 && view.width > 0 && std::ranges::min(view.length().at) > 0;
   };
   if (whole && is_list(*whole) && !values_left_out(*whole, context).empty())
     if (auto fit = fit_levels({{*whole}}, 0, context)) return fit;
-  for (const PiecesAlong& each : joined_pieces(tensors, context.joined)) {
+  for (const PiecesAlong& each : pieces.ways()) {
     std::vector<Level> levels;
     for (const std::vector<ir::Tensor>& piece : each.pieces) {
       std::string reason;

@@ -11,7 +11,9 @@
 
 namespace thaw::lifting {
 
-std::vector<PiecesAlong> joined_pieces(std::span<const ir::Tensor* const> tensors, const JoinedSizes& joined) {
+namespace {
+
+std::vector<PiecesAlong> cut(std::span<const ir::Tensor* const> tensors, const JoinedSizes& joined) {
   std::vector<PiecesAlong> all;
   const ir::Tensor& first = *tensors.front();
   for (const ir::Tensor* tensor : tensors)
@@ -22,10 +24,10 @@ std::vector<PiecesAlong> joined_pieces(std::span<const ir::Tensor* const> tensor
     for (const ir::Tensor* tensor : tensors) at.push_back(tensor->dims[axis]);
     const auto known = joined.find(at);
     if (known == joined.end()) continue;
-    PiecesAlong& cut = all.emplace_back(PiecesAlong{axis, {}});
+    PiecesAlong& way = all.emplace_back(PiecesAlong{axis, {}});
     std::vector<int64_t> begins(tensors.size(), 0);
     for (const std::vector<int64_t>& lengths : known->second) {
-      std::vector<ir::Tensor>& piece = cut.pieces.emplace_back();
+      std::vector<ir::Tensor>& piece = way.pieces.emplace_back();
       for (size_t k = 0; k < tensors.size(); ++k) {
         piece.push_back(piece_along(*tensors[k], axis, begins[k], lengths[k]));
         begins[k] += lengths[k];
@@ -33,6 +35,13 @@ std::vector<PiecesAlong> joined_pieces(std::span<const ir::Tensor* const> tensor
     }
   }
   return all;
+}
+
+}  // namespace
+
+const std::vector<PiecesAlong>& JoinedPieces::ways() const {
+  if (!ways_) ways_ = cut(tensors_, joined_);
+  return *ways_;
 }
 
 TableFit join(std::vector<TableFit> pieces, size_t axis) {
@@ -46,8 +55,8 @@ TableFit join(std::vector<TableFit> pieces, size_t axis) {
   return out;
 }
 
-std::optional<TableFit> fit_joined(std::span<const ir::Tensor* const> tensors, TableContext& context) {
-  for (const PiecesAlong& each : joined_pieces(tensors, context.joined)) {
+std::optional<TableFit> fit_joined(const JoinedPieces& pieces, TableContext& context) {
+  for (const PiecesAlong& each : pieces.ways()) {
     // Neither what stands around the whole table nor what is joined again tells more of its pieces.
     const Around around = std::exchange(context.around, {});
     JoinedSizes joined = std::exchange(context.joined, {});

@@ -147,45 +147,44 @@ std::optional<TableFit> fit_along(std::span<const ir::Tensor* const> tensors, Ta
   }
   std::string form_reason;
   auto view = view_of(tensors, context.solver, form_reason, {}, around_table(tensors, context));
-  if (!view) {
-    if (is_one) return as_list();
-    if (auto fit = fit_one_after_another(tensors, context, reason)) return fit;
-    if (auto fit = fit_inner_cells(nullptr, tensors, context)) return fit;
-    if (auto fit = fit_joined(tensors, context)) return fit;
-    if (reason.empty()) reason = form_reason + nearest;
-    return std::nullopt;
-  }
-  if (view->entries.front().empty()) return without_entries(*view);
-  count_rows(*view, context.solver);
-  for (const Size& axis : view->growing) growing.push_back(axis.dim);
-  const bool is_list = view->growing.size() == 1;
+  if (!view && is_one) return as_list();
+  if (view && view->entries.front().empty()) return without_entries(*view);
+  if (view) count_rows(*view, context.solver);
+  for (const Size& axis : view ? view->growing : std::vector<Size>()) growing.push_back(axis.dim);
+  const JoinedPieces pieces(tensors, context.joined);
   context.untold.clear();
   std::string of_part;
   const auto as_one = [&](bool is_rounded) -> std::optional<TableFit> {
+    if (!view) return std::nullopt;
     view->is_rounded = is_rounded;
     auto generated = fit_whole_table({*view, context});
     return generated ? std::optional(made_of(*view, std::move(*generated))) : std::nullopt;
   };
   const auto fit_by = [&](size_t way) -> std::optional<TableFit> {
-    if (way == 0) return fit_inner_cells(&*view, tensors, context);
+    if (way == 0) return is_one ? std::nullopt : fit_inner_cells(view ? &*view : nullptr, pieces, context);
     if (way == 1) return as_one(false);
-    if (way == 2) return view->kind == Kind::kReal ? as_one(true) : std::nullopt;
+    if (way == 2) return view && view->kind == Kind::kReal ? as_one(true) : std::nullopt;
     if (way == 3) return fit_one_after_another(tensors, context, of_part);
-    if (way == 4) return fit_joined(tensors, context);
+    if (way == 4) return fit_joined(pieces, context);
     return is_one ? as_list() : std::nullopt;
   };
   constexpr size_t kWays = 6;
-  if (auto fit = first_way(context.before, FittedBefore::key_of(*view, Ways::kWhole), kWays, fit_by)) return fit;
+  const uint64_t key = view ? FittedBefore::key_of(*view, Ways::kWhole) : 0;
+  if (auto fit = first_way(view ? context.before : nullptr, key, kWays, fit_by)) return fit;
   if (!context.untold.empty()) of_part = context.untold;
   if (!of_part.empty()) {
     reason = of_part;
+    return std::nullopt;
+  }
+  if (!view) {
+    if (reason.empty()) reason = form_reason + nearest;
     return std::nullopt;
   }
   // Of a short list of sizes, the one that nothing gives says most.
   const bool fixed =
       std::all_of(view->growing.begin(), view->growing.end(), [](const Size& n) { return n.dim.is_constant(); });
   if (reason.empty() || !fixed)
-    reason = is_list ? nearest_of({*view, context})
+    reason = view->growing.size() == 1 ? nearest_of({*view, context})
                      : "no sum, product, mask or function of a distance along its axes gives its entries";
   reason += nearest;
   return std::nullopt;
