@@ -180,7 +180,8 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
     if (formulas.modulus > 0 && modulus % formulas.modulus == 0) continue;
     const auto of_other = held.contains(open->wanted) ? std::nullopt : choices_of_other(best, *open);
     bool is_open = of_other.has_value() || open->is_of_table;
-    const bool is_tried = is_open && !open->is_of_table && ++tried[open->wanted] <= kMostOfAList && ++attempts <= kMostUndecided;
+    const bool is_tried =
+        is_open && !open->is_of_table && ++tried[open->wanted] <= kMostOfAList && ++attempts <= kMostUndecided;
     if (const auto other = is_tried ? trial(of_other->choices, open->telling) : std::nullopt) {
       // What only the proof breaks may be how the others were retaken, which is known at some sizes alone.
       is_open = is_as_good(*other, best) || (of_other->retakes && other->broken_at);
@@ -289,7 +290,8 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
     std::vector<bool> differs;
     for (const std::vector<int64_t>& each : unseen)
       differs.push_back(differ_at(chosen, other.dim, assignment_at(variables, each)));
-    open.push_back({wanted, next, rule, std::move(formulas), other.dim, is_close, is_of_table, std::move(tell), std::move(differs)});
+    open.push_back({wanted, next, rule, std::move(formulas), other.dim, is_close, is_of_table, std::move(tell),
+                    std::move(differs)});
   };
   for (const auto& [wanted, all] : solver.taken())
     for (const Taken& taken : all) {

@@ -13,6 +13,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/table_sizes.h"
 
 namespace thaw::lifting {
 namespace {
@@ -51,15 +52,20 @@ const RealForm kLines[] = {
     {[](const Formula& n, const Formula& c) { return (n + real_number(kLittle)) / c; },
      [](double x, double n) { return std::round((n + kLittle) / x); }}};
 // Plainer is a side of a square than the root of its cells.
-const RealForm kRoots[] = {
-    {[](const Formula& n, const Formula& c) { return times(square_root(n), c); },
-     [](double x, double n) { return written(x / std::sqrt(n)); }},
-    {[](const Formula& n, const Formula& c) { return c / square_root(n); },
-     [](double x, double n) { return written(x * std::sqrt(n)); }},
-    {[](const Formula& n, const Formula& c) { return square_root(n) / c; },
-     [](double x, double n) { return written(std::sqrt(n) / x); }},
-    {[](const Formula& n, const Formula& c) { return square_root(c / square_root(n)); },
-     [](double x, double n) { return written(x * x * std::sqrt(n)); }}};
+const RealForm kOthers[] = {{[](const Formula& n, const Formula& c) { return times(square_root(n), c); },
+                             [](double x, double n) { return written(x / std::sqrt(n)); }},
+                            {[](const Formula& n, const Formula& c) { return c / square_root(n); },
+                             [](double x, double n) { return written(x * std::sqrt(n)); }},
+                            {[](const Formula& n, const Formula& c) { return square_root(n) / c; },
+                             [](double x, double n) { return written(std::sqrt(n) / x); }},
+                            {[](const Formula& n, const Formula& c) { return square_root(c / square_root(n)); },
+                             [](double x, double n) { return written(x * x * std::sqrt(n)); }},
+                            {[](const Formula& n, const Formula& c) { return times(logarithm(n), c); },
+                             [](double x, double n) { return written(x / std::log(n)); }},
+                            {[](const Formula& n, const Formula& c) { return logarithm(n) / logarithm(c); },
+                             [](double x, double n) { return written(std::exp(std::log(n) / x)); }},
+                            {[](const Formula& n, const Formula& c) { return logarithm(n / c); },
+                             [](double x, double n) { return written(n / std::exp(x)); }}};
 
 class RealSearch {
  public:
@@ -75,6 +81,9 @@ class RealSearch {
         if ((i < around) == (j < around)) add(sizes_[i] * sizes_[j]);
     if (const TensorSizes* tensors = context.solver.tensors())
       for (const auto& [at, size] : *tensors) add({size.dim, at});
+    // The cells of grids, and the shorter and longer side of an input.
+    for (const auto& [cells, sides] : context.grids) add(sides.front().first * sides.front().second);
+    for (const Size& side : extreme_sides(context.variables)) add(side);
     const size_t plain = sizes_.size();
     for (size_t i = 0; i < plain; ++i)
       for (const int64_t more : {-1, 1}) add(sizes_[i] + constant_size(more, sizes_[i].at.size()));
@@ -101,7 +110,7 @@ class RealSearch {
     for (const Size& n : sizes_)
       if (auto fit = by(n, kLines)) return fit;
     for (const Size& n : sizes_) {
-      if (auto fit = by(n, kRoots)) return fit;
+      if (auto fit = by(n, kOthers)) return fit;
       if (auto quotient = over(n, wanted); quotient && attempt(*quotient)) return quotient;
     }
     return nearly;
@@ -123,7 +132,7 @@ class RealSearch {
       const Points points{.trace = k, .positions = {{0}}, .in_single = type_ == ir::DataType::kFloat};
       const double value = evaluate(fit.formula, points).entries.front();
       if (value == wanted[k]) continue;
-      if (std::abs(value - wanted[k]) > unit * std::abs(wanted[k])) return 2;
+      if (!(std::abs(value - wanted[k]) <= unit * std::abs(wanted[k]))) return 2;
       off = 1;
     }
     return off;

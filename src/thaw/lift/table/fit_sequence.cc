@@ -94,15 +94,15 @@ std::optional<Size> spread_stride(const View& view, const std::vector<int64_t>& 
       found = Size{dim::Dim(), steps};
       if (const auto size = telling_size(v, view.length(), context.variables))
         context.untold = fmt::format(
-            "its positions are as far apart as {0} over how many there are, rounded down, and no trace tells that from a number: add a trace at {0} = {1}",
+            "its positions are as far apart as {0} over how many there are, rounded down, and no trace tells that from "
+            "a number: add a trace at {0} = {1}",
             dim::to_string(v.symbol), *size);
     }
   return found;
 }
 
 // The step of a line; unknown where what gives it is a guess.
-std::optional<Size> solve_step(const View& view, const std::vector<int64_t>& steps, bool whole,
-                               TableContext& context) {
+std::optional<Size> solve_step(const View& view, const std::vector<int64_t>& steps, bool whole, TableContext& context) {
   const Solver& solver = context.solver;
   const auto plain = solver.solutions(steps, 1);
   if (whole && (plain.empty() || plain.front().rule > Rule::kTensor))

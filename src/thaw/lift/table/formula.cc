@@ -87,6 +87,9 @@ Size ceil_div(const Size& a, const Size& b) {
 Size larger_of(const Size& a, const Size& b) {
   return combined(a, b, dim::max(a.dim, b.dim), [](int64_t x, int64_t y) { return std::max(x, y); });
 }
+Size smaller_of(const Size& a, const Size& b) {
+  return combined(a, b, dim::min(a.dim, b.dim), [](int64_t x, int64_t y) { return std::min(x, y); });
+}
 Size constant_size(int64_t value, size_t traces) { return {dim::Dim(value), std::vector<int64_t>(traces, value)}; }
 
 Formula::Formula(const Size& size)

@@ -31,6 +31,7 @@ struct Size {
 Size constant_size(int64_t value, size_t traces);
 Size ceil_div(const Size& a, const Size& b);
 Size larger_of(const Size& a, const Size& b);
+Size smaller_of(const Size& a, const Size& b);
 
 struct FormulaNode;
 

@@ -132,6 +132,7 @@ const Generator kGenerators[] = {
     {Of::kColumn, "the same numbers", kAny.from_traces(2), fit_same},
     {Of::kColumn, "by a digit of the index", kAny, fit_sequence, digits},
     {Of::kColumn, "a multiple of another", kIntegers, fit_multiple},
+    {Of::kColumn, "over a size", kReals.from_traces(2), fit_over_size},
 
     {Of::kAxes, "learned combinations of a few columns", kWideReals, fit_combinations_of_axes},
     {Of::kAxes, "column by column", kAny.columns(1, kMostColumns), fit_columns_of_axes},

@@ -77,7 +77,7 @@ Fit fit_padded_behind, fit_padded_in_front, fit_padded_on_both_sides, fit_lookup
     fit_lookup_by_cell;
 // Of a single column.
 Fit fit_whole_numbers, fit_sinusoid, fit_logit, fit_log_distance, fit_sinusoid_of_place, fit_positions, fit_weights,
-    fit_single_places, fit_raised_sinusoid_of_place, fit_same, fit_multiple;
+    fit_single_places, fit_raised_sinusoid_of_place, fit_same, fit_over_size, fit_multiple;
 // Of several axes.
 Fit fit_combinations_of_axes, fit_columns_of_axes;
 Fit fit_sum, fit_product, fit_sum_through_middle, fit_outside, fit_mask_after_first, fit_diagonals_behind_first,

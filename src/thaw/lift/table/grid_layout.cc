@@ -29,9 +29,8 @@ std::vector<Side> possible_sides(std::span<const Variable> variables, std::span<
   constexpr int64_t kLargestPatch = 64;
   std::vector<Side> sides, rounded;
   const auto has = [](const std::vector<Side>& known, const Side& side) {
-    return std::ranges::any_of(known, [&](const Side& other) {
-      return other.variable == side.variable && other.size.at == side.size.at;
-    });
+    return std::ranges::any_of(
+        known, [&](const Side& other) { return other.variable == side.variable && other.size.at == side.size.at; });
   };
   for (const Variable& v : variables) {
     for (int64_t part = 1; part <= kLargestPatch; ++part) {

@@ -184,8 +184,9 @@ std::optional<TableFit> fit_along(std::span<const ir::Tensor* const> tensors, Ta
   const bool fixed =
       std::all_of(view->growing.begin(), view->growing.end(), [](const Size& n) { return n.dim.is_constant(); });
   if (reason.empty() || !fixed)
-    reason = view->growing.size() == 1 ? nearest_of({*view, context})
-                     : "no sum, product, mask or function of a distance along its axes gives its entries";
+    reason = view->growing.size() == 1
+                 ? nearest_of({*view, context})
+                 : "no sum, product, mask or function of a distance along its axes gives its entries";
   reason += nearest;
   return std::nullopt;
 }

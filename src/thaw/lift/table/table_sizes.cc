@@ -43,6 +43,19 @@ std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const 
   return std::nullopt;
 }
 
+std::vector<Size> extreme_sides(std::span<const Variable> variables) {
+  std::vector<Size> sides;
+  for (const Variable& v : variables)
+    for (const Variable& other : variables) {
+      const bool are_sides = other.input == v.input && v.kind == Variable::Kind::kDim && other.kind == v.kind;
+      if (&other <= &v || !are_sides || v.is_batch || other.is_batch || !v.varies() || !other.varies()) continue;
+      const Size a{v.symbol, v.at}, b{other.symbol, other.at};
+      sides.push_back(smaller_of(a, b));
+      sides.push_back(larger_of(a, b));
+    }
+  return sides;
+}
+
 std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, const Around& around) {
   if (const auto dim = solver.solve(at, around)) return Size{*dim, std::move(at)};
   if (const auto dim = cells(at, solver.variables())) return Size{*dim, std::move(at)};

@@ -18,6 +18,9 @@ std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const 
 // token).
 std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, const Around& around = {});
 
+// Of each two sides of one input that differ: the shorter one, and the longer.
+std::vector<Size> extreme_sides(std::span<const Variable> variables);
+
 // The same of what the entries of a table are counted by, and of where they change: sizes of the table itself are nearest, and no node says
 // more of it. Of where they change the traces leave more open.
 std::optional<Size> solve_count(std::vector<int64_t> at, const View& view, const Solver& solver);

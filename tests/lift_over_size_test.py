@@ -1,0 +1,80 @@
+"""Tables over a size: centres of cells in shares of an image's side that they do not fill, boxes in shares of its shorter side (SSD), and numbers
+of the cells of a grid, of the longer side, and of their logarithms."""
+import numpy as np
+import pytest
+
+from lift_alike_sides_test import CHANNELS, cells, image
+from lift_net import seen_of
+
+UNSEEN = {45: 77, 61: 52, 84: 131, 118: 94, 150: 203, 251: 170, 96: 160}  # widths by height
+TELLING = {67: 101, 89: 54, 114: 83}
+BOXES = np.array([[14, 20, 3.5, 31], [5, 9, 11, 27], [2.5, 4, 8, 16]])
+
+
+def centres(h, w, r, c):
+    y, x = cells(r, c)
+    return np.stack([(x + 0.5) * 8 / w, (y + 0.5) * 8 / h], -1)
+
+
+# Of an image of h x w and its cells of 8 x 8, r x c: [r * c, columns].
+TABLES = {
+    "centres": centres,
+    "columns only": lambda h, w, r, c: centres(h, w, r, c)[:, :1],
+    "boxes": lambda h, w, r, c: np.tile(BOXES, (r * c, 1)).reshape(r * c, -1) / min(h, w),
+    "one after the other": lambda h, w, r, c: np.resize(BOXES, (r * c, 4)) / max(h, w),
+    "edges": lambda h, w, r, c: np.stack([cells(r, c)[1] * 8 / w, cells(r, c)[1] * 8 / w + 6 / w], -1),
+    "centres and boxes": lambda h, w, r, c: np.concatenate([centres(h, w, r, c), np.tile(BOXES[:1], (r * c, 1)) / min(h, w)], -1),
+}
+
+NUMBERS = {
+    "root of cells": lambda h, w, r, c: np.sqrt(r * c) / 12,
+    "over cells": lambda h, w, r, c: 3 / (r * c),
+    "over the longer side": lambda h, w, r, c: 1 / (0.5 * max(h, w)),
+    "shorter side": lambda h, w, r, c: min(h, w) / 96,
+    "logarithm over that of a number": lambda h, w, r, c: np.log(r * c) / np.log(64),
+    "logarithm": lambda h, w, r, c: 0.5 * np.log(r * c),
+    "logarithm of a share": lambda h, w, r, c: np.log(h * w / 4096),
+}
+
+
+def with_table(of):
+    def model(h, w):
+        net, x, r, c = image(h, w, 8)
+        entries = np.asarray(of(h, w, r, c), np.float64).astype(np.float32)[None]
+        return net.model([1, CHANNELS, h, w], net.add("Concat", net.add("Transpose", x, perm=[0, 2, 1]), net.constant(entries), axis=2))
+    return model
+
+
+def with_number(of):
+    def model(h, w):
+        net, x, r, c = image(h, w, 8)
+        mean = net.add("ReduceMean", x, net.ints(2), keepdims=0)
+        return net.model([1, CHANNELS, h, w], net.add("Mul", mean, net.constant(np.float32(of(h, w, r, c)))))
+    return model
+
+
+def lift_at(thaw, save, tmp_path, build, sides):
+    widths = UNSEEN | sides
+    return seen_of(thaw, save, tmp_path, lambda h: build(h, widths[h]), list(sides), list(UNSEEN))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_tables(thaw, save, tmp_path, table):
+    seen = lift_at(thaw, save, tmp_path, with_table(TABLES[table]), TELLING)
+    assert set(seen.values()) == {"right"}, seen
+
+
+@pytest.mark.parametrize("sides", [{64: 96, 128: 64, 96: 160}, {64: 64, 96: 96, 160: 160}, {72: 120, 88: 56}], ids=str)
+@pytest.mark.parametrize("table", ["boxes", "one after the other", "centres and boxes"])
+def test_tables_of_sides_that_are_multiples(thaw, save, tmp_path, table, sides):
+    """Cells fill them: centres and edges alone are (x + 0.5) / c there, which is plainer. Beside boxes in shares of a side nothing tells."""
+    seen = lift_at(thaw, save, tmp_path, with_table(TABLES[table]), sides)
+    assert set(seen.values()) <= {"right", "guard"}, seen
+
+
+@pytest.mark.parametrize("sides", [TELLING, {64: 96, 128: 64, 96: 160}, {72: 120, 88: 56}], ids=str)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers(thaw, save, tmp_path, number, sides):
+    seen = lift_at(thaw, save, tmp_path, with_number(NUMBERS[number]), sides)
+    assert set(seen.values()) <= {"right", "guard"}, seen
+    assert sides != TELLING or "right" in seen.values(), seen
