@@ -1,5 +1,7 @@
 """Grids of as many columns as rows in every trace, though the image's sides differ: 400 x 400 and 288 x 304 are 13 x 13 and 9 x 10 or 9 x 9 by how
 32 is rounded. Nothing in a table says then which of the two it is counted by."""
+import re
+
 import numpy as np
 import pytest
 
@@ -142,9 +144,67 @@ def test_a_trace_whose_grid_is_none_tells(thaw, save, tmp_path, table):
     assert "right" in seen.values() and set(seen.values()) <= {"right", "guard"}, seen
 
 
-@pytest.mark.parametrize("sides", [{101: 99, 54: 51}, {101: 99, 54: 51, 77: 78}], ids=str)
-def test_says_what_tells(thaw, save, tmp_path, sides):
-    traces = [save(with_table("places", 8)(h, w), f"trace_{h}") for h, w in sides.items()]
-    done = thaw("lift", *traces, "-o", tmp_path / "lifted.onnx")
-    said = done.stdout + done.stderr
-    assert "ceil(x_dim2/8)" in said and "ceil(x_dim3/8)" in said and ("add a trace at" in said or "add a third trace at" in said or "agree" in said), said
+ALIKE = {101: 99, 54: 51, 77: 78}  # 13, 7 and 10 cells of 8 along either side
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_runs_where_both_are_as_long(thaw, save, tmp_path, table):
+    seen = lift_at(thaw, save, tmp_path, with_table(table, 8), ALIKE)
+    assert set(seen.values()) <= {"right", "guard"} and seen[118] == seen[251] == "guard", seen
+    assert seen[100] == "right" or table in ("distances", "neighbours"), seen  # these end elsewhere
+
+
+def with_both(operand, table):
+    """What one reads is the integer that the other is counted by; the operand's result adds nothing."""
+    def model(h, w):
+        net, x, rows, columns = image(h, w, 8)
+        more = net.add("ReduceSum", OPERANDS[operand](net, x, rows, columns), keepdims=0)
+        more = net.add("Mul", more, net.constant(np.float32(0)))
+        entries = np.asarray(TABLES[table](rows, columns), np.float32)[None]
+        y = net.add("Concat", net.add("Transpose", x, perm=[0, 2, 1]), net.constant(entries), axis=2)
+        return net.model([1, CHANNELS, h, w], net.add("Add", y, more))
+    return model
+
+
+@pytest.mark.parametrize("table", ["places", "by its width", "cells"])
+@pytest.mark.parametrize("operand", ["grid", "slice", "pad", "number"])
+def test_beside_operands_of_that_integer(thaw, save, tmp_path, operand, table):
+    seen = lift_at(thaw, save, tmp_path, with_both(operand, table), ALIKE)
+    assert "guard" in seen.values() and set(seen.values()) <= {"right", "guard"}, seen
+
+
+def with_branches(table, branches):
+    """Beside tensors whose rows are rounded otherwise, and in these traces as many."""
+    def model(h, w):
+        net, x, rows, columns = image(h, w, 8)
+        kernel = net.constant(np.ones((1, CHANNELS, 8, 8), np.float32))
+        entries = np.asarray(TABLES[table](rows, columns), np.float32)[None]
+        y = net.add("Concat", net.add("Transpose", x, perm=[0, 2, 1]), net.constant(entries), axis=2)
+        for branch in range(branches):
+            more = net.add("Conv", "x", kernel, strides=[8, 8], pads=[3 + branch, 0, 0, 0])
+            y = net.add("Add", y, net.add("Mul", net.add("ReduceSum", more, keepdims=0), net.constant(np.float32(0))))
+        return net.model([1, CHANNELS, h, w], y)
+    return model
+
+
+@pytest.mark.parametrize("table", ["places", "by its width", "distances"])
+@pytest.mark.parametrize("branches", [3, 6])
+def test_beside_tensors_that_are_as_long(thaw, save, tmp_path, branches, table):
+    seen = lift_at(thaw, save, tmp_path, with_branches(table, branches), ALIKE)
+    assert "guard" in seen.values() and set(seen.values()) <= {"right", "guard"}, seen
+
+
+@pytest.mark.parametrize("build", [with_table("by its width", 8), with_operand("number", 8), with_operand("root", 8)], ids=["table", "number", "root"])
+def test_side_that_is_so_many_times_the_columns(thaw, save, tmp_path, build):
+    """A number over 8 columns is one over the height where that is a multiple of 8 and there are as many columns as rows."""
+    seen = lift_at(thaw, save, tmp_path, build, {104: 99, 56: 51, 80: 78})
+    assert "guard" in seen.values() and set(seen.values()) <= {"right", "guard"}, seen
+
+
+def test_says_what_tells(thaw, save, tmp_path):
+    traces = {h: save(with_table("places", 8)(h, w), f"trace_{h}") for h, w in ALIKE.items()}
+    done = thaw("lift", *traces.values(), "-o", tmp_path / "lifted.onnx")
+    assert re.search(r"ceil\(x_dim[23]/8\): valid where it is ceil\(x_dim[23]/8\), which explains the traces as well; a trace at x_dim2 =", done.stdout), done.stdout
+    done = thaw("lift", traces[101], traces[54], "-o", tmp_path / "lifted.onnx")
+    assert done.returncode == 1, done.stdout
+    assert re.search(r"whether it is ceil\(x_dim[23]/8\) or ceil\(x_dim[23]/8\); add a third trace at x_dim2 =", done.stdout), done.stdout

@@ -72,6 +72,12 @@ def test_tables_of_sides_that_are_multiples(thaw, save, tmp_path, table, sides):
     assert set(seen.values()) <= {"right", "guard"}, seen
 
 
+@pytest.mark.parametrize("table", TABLES)
+def test_side_that_is_the_shorter_in_every_trace(thaw, save, tmp_path, table):
+    seen = lift_at(thaw, save, tmp_path, with_table(TABLES[table]), {67: 101, 54: 89, 83: 114})
+    assert seen[45] == seen[84] == "right" and set(seen.values()) <= {"right", "guard"}, seen
+
+
 @pytest.mark.parametrize("sides", [TELLING, {64: 96, 128: 64, 96: 160}, {72: 120, 88: 56}], ids=str)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_numbers(thaw, save, tmp_path, number, sides):

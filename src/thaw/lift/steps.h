@@ -28,6 +28,7 @@ struct FittedTable {
   TableFit fit;
   std::vector<std::vector<int64_t>> padded = {};  // of a Pad's amounts: the sizes of its data in the traces
   std::set<std::string> given_to = {};            // of a shape: data whose sizes say the same
+  std::vector<dim::Dim> written_by = {};          // sizes that its nodes compute it of
   bool is_given_back = false;                     // told by what stands around its first reader (Around::given_back)
 };
 

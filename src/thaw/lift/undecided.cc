@@ -276,6 +276,7 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
     });
     if (known != open.end()) {
       known->is_close |= is_close;
+      known->is_of_table |= is_of_table;
       return;
     }
     std::vector<std::vector<int64_t>> tell = telling(chosen, other.dim, is_of_table);
@@ -298,7 +299,8 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
       if (!taken.size.is_symbolic() || !is_emitted(dim::to_string(taken.size))) continue;
       for (const Solution& other : solver.others(wanted, taken))
         add(wanted, 0, taken.rule, taken.size, other, taken.bits > 0 && is_close(other, taken.bits, wanted),
-            taken.around.counts && dim::symbols_of(taken.size) != dim::symbols_of(other.dim));
+            taken.around.counts && other.rule == Rule::kTensor &&
+                dim::symbols_of(taken.size) != dim::symbols_of(other.dim));
     }
   for (const auto& [wanted, all] : solver.open())
     for (const Solved& solved : all) {

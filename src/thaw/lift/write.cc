@@ -86,9 +86,9 @@ void declare_inputs(Lifting& l) {
 
 void write_tables(Lifting& l) {
   TableEmitter emitter(*l.sizes);
-  for (const FittedTable& table : l.tables) {
+  for (FittedTable& table : l.tables) {
     ir::Value* computed = table.fit.emit(emitter);
-    for (const dim::Dim size : emitter.take_asked()) l.solver->note_written(size, table.fit.growing);
+    table.written_by = emitter.take_asked();
     for (const Difference* reader : table.readers)
       l.model().graph->replace_uses(reader->node->input(reader->input), computed);
   }

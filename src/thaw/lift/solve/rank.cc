@@ -265,16 +265,13 @@ bool is_rounded_otherwise(std::span<const int64_t> one, std::span<const int64_t>
 
 }  // namespace
 
-// Of what a table is counted by: what measures as much in every trace, and not at other sizes. Its own axes are nearest.
+// Of what a table is counted by: what else measures as much in every trace. Its own axes are nearest.
 std::vector<Solution> Solver::other_sizes(std::span<const int64_t> wanted, const Taken& taken) const {
   std::vector<Solution> others;
-  const std::vector<int64_t>* at = values_of(taken.size);
   const auto is_it = [&](const Variable& axis) { return dim::same(axis.symbol, taken.size); };
-  if (!taken.around.counts || !at || std::ranges::any_of(taken.around.sizes, is_it)) return others;
-  for (const Dim size : sizes_as_large(wanted)) {
-    const std::vector<int64_t>* other_at = values_of(size);
-    if (other_at && *other_at != *at) others.push_back({size, Rule::kTensor});
-  }
+  if (!taken.around.counts || std::ranges::any_of(taken.around.sizes, is_it)) return others;
+  for (const Dim size : sizes_as_large(wanted))
+    if (!dim::same(size, taken.size)) others.push_back({size, Rule::kTensor});
   return others;
 }
 

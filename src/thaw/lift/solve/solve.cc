@@ -67,7 +67,13 @@ std::vector<Dim> Solver::tensors_as_large(std::span<const int64_t> wanted) const
 }
 
 std::vector<Dim> Solver::sizes_as_large(std::span<const int64_t> wanted) const {
-  std::vector<Dim> sizes = tensors_as_large(wanted);
+  std::vector<Dim> sizes;
+  const std::vector<int64_t> at(wanted.begin(), wanted.end());
+  if (const auto known = tensors_ ? tensors_->find(at) : TensorSizes::const_iterator();
+      tensors_ && known != tensors_->end()) {
+    sizes = known->second.others;
+    sizes.insert(sizes.begin(), known->second.dim);
+  }
   for (const Variable& v : variables_)
     if (v.varies() && std::ranges::equal(v.at, wanted)) sizes.push_back(v.symbol);
   return sizes;
@@ -173,7 +179,10 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
   constexpr int64_t kLargestWindow = 64;
   const bool is_ranked = !wanted.empty() && ranks(wanted.front());
   // What measures as much in both traces is no chance, as one of so many windows is.
-  const auto is_size = [&](const std::vector<int64_t>& at) { return !is_constant(at) && !sizes_as_large(at).empty(); };
+  const auto is_size = [&](const std::vector<int64_t>& at) {
+    const auto is_it = [&](const Variable& v) { return v.at == at; };
+    return !is_constant(at) && (!tensors_as_large(at).empty() || std::ranges::any_of(variables_, is_it));
+  };
   const bool may_guess = !sure_ && !is_ranked && std::ranges::none_of(wanted, is_size);
   for (int64_t window = 2; window <= kLargestWindow && may_guess; ++window)
     if (auto found = up_to_windows(window, false)) return found;
@@ -291,7 +300,8 @@ void Solver::note_written(Dim size, std::span<const Dim> axes) const {
 const Solver::AlikeSizes& Solver::alike_sizes() const {
   if (alike_sizes_) return *alike_sizes_;
   AlikeSizes& alike = alike_sizes_.emplace();
-  for (const auto& [at, tensor] : tensors_ ? *tensors_ : TensorSizes()) {
+  if (!tensors_) return alike;
+  for (const auto& [at, tensor] : *tensors_) {
     const std::vector<Dim> all = sizes_as_large(at);
     for (const Dim size : all) {
       const std::vector<dim::Term>& terms = size.expr()->terms;

@@ -163,7 +163,7 @@ class Solver {
                                                      const Around& around) const;
   // The first solutions; where some of these leave room for chance in three traces and more, others that are as good.
   std::vector<Solution> solutions(std::span<const int64_t> wanted, size_t most, const Around& around = {}) const;
-  // Sizes of tensors and inputs that are these in every trace, the plainest tensor's first.
+  // Sizes of tensors and inputs that are these in every trace, the plainest tensor's first; also those that follow from a guess.
   std::vector<dim::Dim> sizes_as_large(std::span<const int64_t> wanted) const;
   std::span<const Variable> variables() const { return variables_; }
   const TensorSizes* tensors() const { return tensors_; }  // may be null

@@ -43,13 +43,17 @@ class Collecting {
 
  private:
   void keep(dim::Dim d, const std::vector<int64_t>& values) {
-    constexpr size_t kMostOthers = 4;
+    constexpr size_t kMostOthers = 64, kMostOfTheSame = 4;  // symbols
     const auto [known, is_new] = sizes_.emplace(values, TensorSize{d});
     TensorSize& size = known->second;
     const auto is_it = [&](dim::Dim other) { return dim::same(other, d); };
     if (is_new || is_it(size.dim) || std::ranges::any_of(size.others, is_it)) return;
     if (dim::to_string(d).size() < dim::to_string(size.dim).size()) std::swap(size.dim, d);
-    if (size.others.size() < kMostOthers) size.others.push_back(d);
+    // Those of other sides tell apart what those of one side, rounded in many ways, do not.
+    const auto is_of_the_same = [&](dim::Dim other) { return dim::symbols_of(other) == dim::symbols_of(d); };
+    if (size.others.size() < kMostOthers &&
+        std::ranges::count_if(size.others, is_of_the_same) < std::ptrdiff_t{kMostOfTheSame})
+      size.others.push_back(d);
   }
 
   std::vector<dim::Assignment> traces_;

@@ -30,6 +30,7 @@ class Emission {
     if (const auto known = known_.find(node); known != known_.end()) return known->second;
     ir::Value* made = make(*node);
     for (const Limit& limit : node->limits) e_.note(limit);
+    for (const NumberOfSizes& number : node->computed) e_.note(number);
     known_.emplace(node, made);
     return made;
   }

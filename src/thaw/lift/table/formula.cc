@@ -182,6 +182,12 @@ Formula within(const Formula& formula, std::vector<Limit> limits) {
   return Formula(std::make_shared<const FormulaNode>(std::move(node)));
 }
 
+Formula computed_with(const Formula& formula, NumberOfSizes number) {
+  FormulaNode node = formula.node();
+  node.computed.push_back(std::move(number));
+  return Formula(std::make_shared<const FormulaNode>(std::move(node)));
+}
+
 namespace {
 
 class Substitution {

@@ -99,6 +99,7 @@ struct FormulaNode {
   int64_t width = 1;                           // of kLookup and kMade; of wide ones, `axis` is that of the columns
   std::shared_ptr<const MadeTable> made = {};  // an operand for each of its sizes
   std::vector<Limit> limits = {};              // within which it is known
+  std::vector<NumberOfSizes> computed = {};    // with which it is computed
   uint32_t axes = 0;                           // bit by bit, those it varies along
   bool whole = false;                          // cannot be evaluated a few rows at a time
 };
@@ -139,6 +140,9 @@ Formula read_made(std::shared_ptr<const MadeTable> table, int64_t width, Kind ki
 
 // The same, known within these limits.
 Formula within(const Formula& formula, std::vector<Limit> limits);
+
+// The same, computed with this number.
+Formula computed_with(const Formula& formula, NumberOfSizes number);
 
 // The formula with others in the place of the positions of its axes, by axis; numbers along the axis after them, the
 // columns, come to lie along another. nullopt where it cannot be computed entry by entry: running sums.

@@ -1,7 +1,6 @@
 #include "thaw/lift/table/grid_layout.h"
 
 #include <algorithm>
-#include <functional>
 
 #include <fmt/format.h>
 
@@ -204,23 +203,22 @@ Layouts::Layouts(Size length, const Solver& solver, const Grids& grids) {
       layouts_.push_back(std::make_shared<const Layout>(length, height, width, block, 0));
     }
   };
-  std::vector<std::pair<Side, Side>> plain = possible_grids(solver, length.at);
-  std::erase_if(plain, [&](const std::pair<Side, Side>& each) {
-    return !make_up(each.first.size, each.second.size, length.at, solver.variables());
-  });
-  // How the length is rounded may be unknown: then none of them tells.
-  const auto is_elsewhere = [&](const std::pair<Side, Side>& each) {
-    return make_up_elsewhere(each.first.size, each.second.size, length, solver);
-  };
-  if (std::ranges::any_of(plain, is_elsewhere)) std::erase_if(plain, std::not_fn(is_elsewhere));
-  for (const auto& [h, w] : plain) add(h.size, w.size);
+  std::vector<std::pair<Size, Size>> all;
+  for (const auto& [h, w] : possible_grids(solver, length.at))
+    if (make_up(h.size, w.size, length.at, solver.variables())) all.emplace_back(h.size, w.size);
   const auto of_tensors = grids.find(length.at);
-  if (of_tensors == grids.end()) return;
-  for (const auto& [height, width] : of_tensors->second) {
-    const auto is_it = [&](const LayoutPtr& layout) {
-      return layout->is_grid() && layout->height().at == height.at && layout->width().at == width.at;
+  for (const auto& sides : of_tensors == grids.end() ? std::vector<std::pair<Size, Size>>() : of_tensors->second)
+    all.push_back(sides);
+  // How the length is rounded may be unknown: then none of them tells.
+  const auto other = std::ranges::stable_partition(
+      all, [&](const auto& sides) { return make_up_elsewhere(sides.first, sides.second, length, solver); });
+  if (other.begin() != all.begin()) all.erase(other.begin(), other.end());
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto is_it = [&](const auto& sides) {
+      return sides.first.at == all[i].first.at && sides.second.at == all[i].second.at;
     };
-    if (std::ranges::none_of(layouts_, is_it)) add(height, width);
+    if (std::none_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(i), is_it))
+      add(all[i].first, all[i].second);
   }
 }
 

@@ -1,6 +1,7 @@
 // Columns over a size: centres of cells in shares of a side that they do not fill, boxes in shares of the shorter side.
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,10 +16,10 @@ namespace {
 // What columns may be over, each once: the table's own sizes, the inputs', the shorter and the longer side of one, and those of tensors.
 std::vector<Size> possible_divisors(const View& view, const TableContext& context) {
   std::vector<Size> sizes;
+  std::set<std::vector<int64_t>> known;
   const auto add = [&](const Size& size) {
-    const auto is_it = [&](const Size& known) { return known.at == size.at; };
     const bool varies = std::ranges::any_of(size.at, [&](int64_t at) { return at != size.at.front(); });
-    if (varies && std::ranges::min(size.at) > 0 && std::ranges::none_of(sizes, is_it)) sizes.push_back(size);
+    if (varies && std::ranges::min(size.at) > 0 && known.insert(size.at).second) sizes.push_back(size);
   };
   for (const std::vector<Size>* own : {&view.growing, &view.sides})
     for (const Size& size : *own) add(size);
@@ -30,18 +31,21 @@ std::vector<Size> possible_divisors(const View& view, const TableContext& contex
   return sizes;
 }
 
+bool is_own(const View& view, const Size& size) {
+  const auto is_it = [&](const Size& own) { return dim::same(own.dim, size.dim); };
+  return std::ranges::any_of(view.growing, is_it) || std::ranges::any_of(view.sides, is_it);
+}
+
 // Where every trace's side is a multiple of something, other tables that are over a part of it may be over the side, too, as what is over an
-// input's own side shows that this model has such: that the sides are those multiples.
-std::vector<Limit> limits_of_sides(const Size& size, std::span<const Variable> variables) {
-  std::vector<Limit> limits;
-  for (const Variable& v : variables) {
+// input's own side shows that this model has such: that the sides are those multiples. And where another side, or its part, is as many times
+// as large in every trace, that it is so.
+std::vector<Limit> limits_of(const Size& size, const std::vector<Size>& divisors, const Solver& solver) {
+  std::vector<Limit> limits = limits_of_multiples(size, divisors, solver);
+  const std::vector<int> symbols = dim::symbols_of(size.dim);
+  for (const Variable& v : solver.variables()) {
     const int64_t divisor = common_divisor(v.at);
-    if (v.kind != Variable::Kind::kDim || !v.varies() || divisor < 2) continue;
-    const std::vector<int> symbols = dim::symbols_of(size.dim);
-    if (std::ranges::find(symbols, id_of(v)) == symbols.end()) continue;
-    const dim::Dim whole = dim::Dim(divisor) * dim::floor_div(v.symbol, divisor);
-    limits.push_back({v.symbol, whole});
-    limits.push_back({whole, v.symbol});
+    if (v.kind == Variable::Kind::kDim && v.varies() && divisor > 1 && std::ranges::count(symbols, id_of(v)) > 0)
+      add_equal(limits, v.symbol, dim::Dim(divisor) * dim::floor_div(v.symbol, divisor));
   }
   return limits;
 }
@@ -56,18 +60,14 @@ std::optional<size_t> first_that_tells(const View& view) {
   return std::nullopt;
 }
 
-bool view_has(const View& view, const Size& size) {
-  const auto is_it = [&](const Size& own) { return dim::same(own.dim, size.dim); };
-  return std::ranges::any_of(view.growing, is_it) || std::ranges::any_of(view.sides, is_it);
-}
-
 }  // namespace
 
 std::optional<Generated> fit_over_size(const Given& column) {
   const View& view = column.view;
   const auto row = first_that_tells(view);
   if (!row) return std::nullopt;
-  for (const Size& size : possible_divisors(view, column.context)) {
+  const std::vector<Size> divisors = possible_divisors(view, column.context);
+  for (const Size& size : divisors) {
     const auto product = [&](size_t k) { return view.entries[k][*row] * static_cast<double>(size.at[k]); };
     bool is_alike = true;
     for (size_t k = 1; k < view.traces(); ++k) is_alike = is_alike && view.close(product(k), product(0));
@@ -77,11 +77,12 @@ std::optional<Generated> fit_over_size(const Given& column) {
       for (double& entry : times.entries[k]) entry *= static_cast<double>(size.at[k]);
     auto fit = fit_sequence({times, column.context, column.digits});
     if (!fit) continue;
-    const bool is_of_inputs = !view_has(view, size);
-    const std::vector<Limit> limits =
-        is_of_inputs ? limits_of_sides(size, column.context.variables) : std::vector<Limit>();
-    if (auto over = checked(view, within(as_real(fit->formula()) / as_real(size), limits),
-                            fmt::format("({}) / {}", fit->description, dim::to_string(size.dim))))
+    Formula formula = as_real(fit->formula()) / as_real(size);
+    if (!is_own(view, size))
+      formula = within(computed_with(formula, {fit->description, {size.dim}}),
+                       limits_of(size, divisors, column.context.solver));
+    if (auto over =
+            checked(view, std::move(formula), fmt::format("({}) / {}", fit->description, dim::to_string(size.dim))))
       return over;
   }
   return std::nullopt;

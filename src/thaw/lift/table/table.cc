@@ -152,7 +152,7 @@ std::optional<TableFit> fit_along(std::span<const ir::Tensor* const> tensors, Ta
   if (view) count_rows(*view, context.solver);
   for (const Size& axis : view ? view->growing : std::vector<Size>()) growing.push_back(axis.dim);
   const JoinedPieces pieces(tensors, context.joined);
-  context.untold.clear();
+  if (view) context.untold.clear();
   std::string of_part;
   const auto as_one = [&](bool is_rounded) -> std::optional<TableFit> {
     if (!view) return std::nullopt;

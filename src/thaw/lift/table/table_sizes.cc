@@ -1,5 +1,6 @@
 #include "thaw/lift/table/table_sizes.h"
 
+#include <numeric>
 #include <utility>
 
 namespace thaw::lifting {
@@ -96,6 +97,27 @@ std::optional<Size> solve_count(std::vector<int64_t> at, const View& view, const
 }
 std::optional<Size> solve_end(std::vector<int64_t> at, const View& view, const Solver& solver) {
   return solve_near(std::move(at), view, solver, true);
+}
+
+void add_equal(std::vector<Limit>& limits, dim::Dim a, dim::Dim b) {
+  if (dim::same(a, b)) return;
+  limits.push_back({a, b});
+  limits.push_back({b, a});
+}
+
+std::vector<Limit> limits_of_multiples(const Size& size, const std::vector<Size>& others, const Solver& solver) {
+  std::vector<Limit> limits;
+  const std::vector<int> symbols = dim::symbols_of(size.dim);
+  for (const Size& other : others) {
+    const int64_t common = std::gcd(size.at.front(), other.at.front());
+    const int64_t times = size.at.front() / common, of_other = other.at.front() / common;
+    bool is_multiple = true;
+    for (size_t k = 0; k < size.at.size() && is_multiple; ++k)
+      is_multiple = size.at[k] % times == 0 && size.at[k] / times * of_other == other.at[k];
+    for (const dim::Dim alike : is_multiple ? solver.sizes_as_large(other.at) : std::vector<dim::Dim>())
+      if (dim::symbols_of(alike) != symbols) add_equal(limits, dim::Dim(of_other) * size.dim, dim::Dim(times) * alike);
+  }
+  return limits;
 }
 
 std::vector<Limit> limits_of_step(int64_t step, const Size& count, const Solver& solver) {

@@ -26,6 +26,13 @@ std::vector<Size> extreme_sides(std::span<const Variable> variables);
 std::optional<Size> solve_count(std::vector<int64_t> at, const View& view, const Solver& solver);
 std::optional<Size> solve_end(std::vector<int64_t> at, const View& view, const Solver& solver);
 
+// That two sizes are one.
+void add_equal(std::vector<Limit>& limits, dim::Dim a, dim::Dim b);
+
+// Where one of these, or what else is as large as it in every trace, is of other sides, and so many times as large as the size in every trace: that
+// it is. A number over the one is a number over the other there.
+std::vector<Limit> limits_of_multiples(const Size& size, const std::vector<Size>& others, const Solver& solver);
+
 // Where positions, so many of them, are as far apart in every trace as a side over how many there are, rounded down, as torchvision spreads
 // its anchors: that a model which takes the number runs where it is this quotient. None where they are not.
 std::vector<Limit> limits_of_step(int64_t step, const Size& count, const Solver& solver);
