@@ -71,11 +71,15 @@ def image(h, w, stride):
     return net, net.add("Reshape", x, net.ints(1, CHANNELS, h * w)), h, w
 
 
+def beside_table(net, x, entries):
+    """Cells, each behind its row of a table."""
+    return net.add("Concat", net.add("Transpose", x, perm=[0, 2, 1]), net.constant(np.asarray(entries, np.float32)[None]), axis=2)
+
+
 def with_table(table, stride):
     def model(h, w):
         net, x, rows, columns = image(h, w, stride)
-        entries = np.asarray(TABLES[table](rows, columns), np.float32)[None]
-        return net.model([1, CHANNELS, h, w], net.add("Concat", net.add("Transpose", x, perm=[0, 2, 1]), net.constant(entries), axis=2))
+        return net.model([1, CHANNELS, h, w], beside_table(net, x, TABLES[table](rows, columns)))
     return model
 
 
@@ -160,9 +164,7 @@ def with_both(operand, table):
         net, x, rows, columns = image(h, w, 8)
         more = net.add("ReduceSum", OPERANDS[operand](net, x, rows, columns), keepdims=0)
         more = net.add("Mul", more, net.constant(np.float32(0)))
-        entries = np.asarray(TABLES[table](rows, columns), np.float32)[None]
-        y = net.add("Concat", net.add("Transpose", x, perm=[0, 2, 1]), net.constant(entries), axis=2)
-        return net.model([1, CHANNELS, h, w], net.add("Add", y, more))
+        return net.model([1, CHANNELS, h, w], net.add("Add", beside_table(net, x, TABLES[table](rows, columns)), more))
     return model
 
 
@@ -178,8 +180,7 @@ def with_branches(table, branches):
     def model(h, w):
         net, x, rows, columns = image(h, w, 8)
         kernel = net.constant(np.ones((1, CHANNELS, 8, 8), np.float32))
-        entries = np.asarray(TABLES[table](rows, columns), np.float32)[None]
-        y = net.add("Concat", net.add("Transpose", x, perm=[0, 2, 1]), net.constant(entries), axis=2)
+        y = beside_table(net, x, TABLES[table](rows, columns))
         for branch in range(branches):
             more = net.add("Conv", "x", kernel, strides=[8, 8], pads=[3 + branch, 0, 0, 0])
             y = net.add("Add", y, net.add("Mul", net.add("ReduceSum", more, keepdims=0), net.constant(np.float32(0))))

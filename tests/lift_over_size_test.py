@@ -3,7 +3,7 @@ of the cells of a grid, of the longer side, and of their logarithms."""
 import numpy as np
 import pytest
 
-from lift_alike_sides_test import CHANNELS, cells, image
+from lift_alike_sides_test import CHANNELS, beside_table, cells, image
 from lift_net import seen_of
 
 UNSEEN = {45: 77, 61: 52, 84: 131, 118: 94, 150: 203, 251: 170, 96: 160}  # widths by height
@@ -40,8 +40,7 @@ NUMBERS = {
 def with_table(of):
     def model(h, w):
         net, x, r, c = image(h, w, 8)
-        entries = np.asarray(of(h, w, r, c), np.float64).astype(np.float32)[None]
-        return net.model([1, CHANNELS, h, w], net.add("Concat", net.add("Transpose", x, perm=[0, 2, 1]), net.constant(entries), axis=2))
+        return net.model([1, CHANNELS, h, w], beside_table(net, x, of(h, w, r, c)))
     return model
 
 
