@@ -1,7 +1,7 @@
 // Columns over a size: centres of cells in shares of a side that they do not fill, boxes in shares of the shorter side.
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,13 +13,19 @@
 namespace thaw::lifting {
 namespace {
 
-// What columns may be over, each once: the table's own sizes, the inputs', the shorter and the longer side of one, and those of tensors.
-std::vector<Size> possible_divisors(const View& view, const TableContext& context) {
+// What a column may be over, times which a row is the same in every trace; each once: the table's own sizes, the inputs', the shorter and the
+// longer side of one, and those of tensors.
+std::vector<Size> possible_divisors(const View& view, size_t row, const TableContext& context) {
   std::vector<Size> sizes;
-  std::set<std::vector<int64_t>> known;
   const auto add = [&](const Size& size) {
-    const bool varies = std::ranges::any_of(size.at, [&](int64_t at) { return at != size.at.front(); });
-    if (varies && std::ranges::min(size.at) > 0 && known.insert(size.at).second) sizes.push_back(size);
+    const auto product = [&](size_t k) { return view.entries[k][row] * static_cast<double>(size.at[k]); };
+    bool is_alike = size.at.front() > 0, varies = false;
+    for (size_t k = 1; k < view.traces() && is_alike; ++k) {
+      is_alike = size.at[k] > 0 && view.close(product(k), product(0));
+      varies |= size.at[k] != size.at.front();
+    }
+    const auto is_it = [&](const Size& known) { return known.at == size.at; };
+    if (is_alike && varies && std::ranges::none_of(sizes, is_it)) sizes.push_back(size);
   };
   for (const std::vector<Size>* own : {&view.growing, &view.sides})
     for (const Size& size : *own) add(size);
@@ -50,28 +56,30 @@ std::vector<Limit> limits_of(const Size& size, const std::vector<Size>& divisors
   return limits;
 }
 
-// The first row that is 0 in no trace.
-std::optional<size_t> first_that_tells(const View& view) {
+// The row that is farthest from 0 in all traces: near it anything is close.
+std::optional<size_t> row_that_tells(const View& view) {
+  constexpr double kNearNothing = 1e-5;
   const auto shorter = [](const auto& a, const auto& b) { return a.size() < b.size(); };
-  const size_t rows = std::ranges::min(view.entries, shorter).size();
-  for (size_t row = 0; row < rows; ++row)
-    if (std::ranges::all_of(view.entries, [&](const auto& list) { return std::isfinite(list[row]) && list[row] != 0; }))
-      return row;
-  return std::nullopt;
+  std::optional<size_t> found;
+  double farthest = kNearNothing;
+  for (size_t row = 0; row < std::ranges::min(view.entries, shorter).size(); ++row) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& list : view.entries) least = std::isnan(list[row]) ? 0 : std::min(least, std::abs(list[row]));
+    if (!std::isfinite(least) || least <= farthest) continue;
+    farthest = least;
+    found = row;
+  }
+  return found;
 }
 
 }  // namespace
 
 std::optional<Generated> fit_over_size(const Given& column) {
   const View& view = column.view;
-  const auto row = first_that_tells(view);
+  const auto row = row_that_tells(view);
   if (!row) return std::nullopt;
-  const std::vector<Size> divisors = possible_divisors(view, column.context);
+  const std::vector<Size> divisors = possible_divisors(view, *row, column.context);
   for (const Size& size : divisors) {
-    const auto product = [&](size_t k) { return view.entries[k][*row] * static_cast<double>(size.at[k]); };
-    bool is_alike = true;
-    for (size_t k = 1; k < view.traces(); ++k) is_alike = is_alike && view.close(product(k), product(0));
-    if (!is_alike) continue;
     View times = view;
     for (size_t k = 0; k < view.traces(); ++k)
       for (double& entry : times.entries[k]) entry *= static_cast<double>(size.at[k]);
