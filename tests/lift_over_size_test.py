@@ -3,8 +3,8 @@ of the cells of a grid, of the longer side, and of their logarithms."""
 import numpy as np
 import pytest
 
-from lift_alike_sides_test import CHANNELS, beside_table, cells, image
-from lift_net import seen_of
+from lift_alike_sides_test import CHANNELS, KERNEL, beside_table, cells, image
+from lift_net import Net, seen_of, up
 
 UNSEEN = {45: 77, 61: 52, 84: 131, 118: 94, 150: 203, 251: 170, 96: 160}  # widths by height
 TELLING = {67: 101, 89: 54, 114: 83}
@@ -75,6 +75,26 @@ def test_tables_of_sides_that_are_multiples(thaw, save, tmp_path, table, sides):
 def test_side_that_is_the_shorter_in_every_trace(thaw, save, tmp_path, table):
     seen = lift_at(thaw, save, tmp_path, with_table(TABLES[table]), {67: 101, 54: 89, 83: 114})
     assert seen[45] == seen[84] == "right" and set(seen.values()) <= {"right", "guard"}, seen
+
+
+def padded(h, w):
+    """Every second cell of a padded map, in shares of it: half of the map is one more than there are cells where its sides are even."""
+    net, x = Net(), "x"
+    for _ in range(2):
+        x, h, w = net.add("Conv", x, net.constant(KERNEL), strides=[2, 2], pads=[1, 1, 1, 1]), up(h, 2), up(w, 2)
+    x, r, c = net.add("Pad", x, net.ints(0, 0, 1, 1, 0, 0, 1, 1)), up(h, 2), up(w, 2)
+    x = net.add("Reshape", net.add("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2]), net.ints(1, CHANNELS, r * c))
+    y, z = cells(r, c)
+    return net, beside_table(net, x, np.stack([(2 * z + 0.5) / (w + 2), (2 * y + 0.5) / (h + 2)], -1))
+
+
+@pytest.mark.parametrize("sides", [{133: 110, 96: 70, 74: 45}, {128: 112, 96: 64, 72: 48}, {72: 112, 96: 64}], ids=str)
+def test_one_more_than_there_are(thaw, save, tmp_path, sides):
+    def build(h, w):
+        net, y = padded(h, w)
+        return net.model([1, CHANNELS, h, w], y)
+    seen = lift_at(thaw, save, tmp_path, build, sides)
+    assert set(seen.values()) <= {"right", "guard"}, seen
 
 
 @pytest.mark.parametrize("sides", [TELLING, {64: 96, 128: 64, 96: 160}, {72: 120, 88: 56}], ids=str)

@@ -210,10 +210,13 @@ std::optional<Generated> fit_linspace(const Given& column) {
     if (long_step == short_step) continue;
     const double shift = rounded((firsts[longest] - firsts[shortest]) / (long_step - short_step));
     const double start = rounded(firsts[longest] - shift * long_step);
-    const Formula steps_of = less == 1 ? larger(n - constant_size(1, view.traces()), Formula(1))
-                                       : Formula(n - constant_size(less, view.traces()));
-    const Formula formula =
+    const Size count = n - constant_size(less, view.traces());
+    const Formula steps_of = less == 1 ? larger(count, Formula(1)) : Formula(count);
+    Formula formula =
         (as_real(position(0)) + real_number(shift)) * real_number(span) / as_real(steps_of) + real_number(start);
+    // One more than there are is no plainer than another size.
+    const Solver& solver = column.context.solver;
+    if (less < 0) formula = within(formula, limits_of_multiples(count, known_sizes(solver), OfSides::kAny, solver));
     if (auto fit = checked(
             view, formula,
             fmt::format("(index + {:g}) * {:g} / ({} - {}) + {:g}", shift, span, dim::to_string(n.dim), less, start)))

@@ -104,7 +104,7 @@ class RealSearch {
         const double factor = form.factor(wanted[0], static_cast<double>(n.at[0]));
         RealFit fit{form.of(as_real(n), real_number(factor)), factor != 1};
         if (!attempt(fit)) continue;
-        fit.formula = within(fit.formula, limits_of_multiples(n, sizes_, context_.solver));
+        fit.formula = within(fit.formula, limits_of_multiples(n, sizes_, OfSides::kOther, context_.solver));
         return fit;
       }
       return std::nullopt;

@@ -29,11 +29,7 @@ std::vector<Size> possible_divisors(const View& view, size_t row, const TableCon
   };
   for (const std::vector<Size>* own : {&view.growing, &view.sides})
     for (const Size& size : *own) add(size);
-  for (const Variable& v : context.variables)
-    if (v.kind == Variable::Kind::kDim) add({v.symbol, v.at});
-  for (const Size& side : extreme_sides(context.variables)) add(side);
-  if (const TensorSizes* tensors = context.solver.tensors())
-    for (const auto& [at, size] : *tensors) add({size.dim, at});
+  for (const Size& size : known_sizes(context.solver)) add(size);
   return sizes;
 }
 
@@ -46,7 +42,7 @@ bool is_own(const View& view, const Size& size) {
 // input's own side shows that this model has such: that the sides are those multiples. And where another side, or its part, is as many times
 // as large in every trace, that it is so.
 std::vector<Limit> limits_of(const Size& size, const std::vector<Size>& divisors, const Solver& solver) {
-  std::vector<Limit> limits = limits_of_multiples(size, divisors, solver);
+  std::vector<Limit> limits = limits_of_multiples(size, divisors, OfSides::kOther, solver);
   const std::vector<int> symbols = dim::symbols_of(size.dim);
   for (const Variable& v : solver.variables()) {
     const int64_t divisor = common_divisor(v.at);

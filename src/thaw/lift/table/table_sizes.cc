@@ -105,17 +105,30 @@ void add_equal(std::vector<Limit>& limits, dim::Dim a, dim::Dim b) {
   limits.push_back({b, a});
 }
 
-std::vector<Limit> limits_of_multiples(const Size& size, const std::vector<Size>& others, const Solver& solver) {
+std::vector<Size> known_sizes(const Solver& solver) {
+  std::vector<Size> sizes;
+  for (const Variable& v : solver.variables())
+    if (v.kind == Variable::Kind::kDim) sizes.push_back({v.symbol, v.at});
+  for (Size& side : extreme_sides(solver.variables())) sizes.push_back(std::move(side));
+  if (const TensorSizes* tensors = solver.tensors())
+    for (const auto& [at, size] : *tensors) sizes.push_back({size.dim, at});
+  return sizes;
+}
+
+std::vector<Limit> limits_of_multiples(const Size& size, const std::vector<Size>& others, OfSides sides,
+                                       const Solver& solver) {
   std::vector<Limit> limits;
   const std::vector<int> symbols = dim::symbols_of(size.dim);
   for (const Size& other : others) {
+    if (size.at.front() <= 0 || other.at.front() <= 0) continue;
     const int64_t common = std::gcd(size.at.front(), other.at.front());
     const int64_t times = size.at.front() / common, of_other = other.at.front() / common;
     bool is_multiple = true;
     for (size_t k = 0; k < size.at.size() && is_multiple; ++k)
       is_multiple = size.at[k] % times == 0 && size.at[k] / times * of_other == other.at[k];
     for (const dim::Dim alike : is_multiple ? solver.sizes_as_large(other.at) : std::vector<dim::Dim>())
-      if (dim::symbols_of(alike) != symbols) add_equal(limits, dim::Dim(of_other) * size.dim, dim::Dim(times) * alike);
+      if (sides == OfSides::kAny || dim::symbols_of(alike) != symbols)
+        add_equal(limits, dim::Dim(of_other) * size.dim, dim::Dim(times) * alike);
   }
   return limits;
 }

@@ -29,9 +29,14 @@ std::optional<Size> solve_end(std::vector<int64_t> at, const View& view, const S
 // That two sizes are one.
 void add_equal(std::vector<Limit>& limits, dim::Dim a, dim::Dim b);
 
-// Where one of these, or what else is as large as it in every trace, is of other sides, and so many times as large as the size in every trace: that
-// it is. A number over the one is a number over the other there.
-std::vector<Limit> limits_of_multiples(const Size& size, const std::vector<Size>& others, const Solver& solver);
+// Of the inputs, the shorter and the longer side of one, and of tensors.
+std::vector<Size> known_sizes(const Solver& solver);
+
+// Where one of these, or what else is as large as it in every trace, is so many times as large as the size in every trace: that it is. A number over
+// the one is a number over the other there. kOther: where it is of other sides; a side and its own part are plainer than one another.
+enum class OfSides : uint8_t { kOther, kAny };
+std::vector<Limit> limits_of_multiples(const Size& size, const std::vector<Size>& others, OfSides sides,
+                                       const Solver& solver);
 
 // Where positions, so many of them, are as far apart in every trace as a side over how many there are, rounded down, as torchvision spreads
 // its anchors: that a model which takes the number runs where it is this quotient. None where they are not.
