@@ -299,8 +299,7 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
       if (!taken.size.is_symbolic() || !is_emitted(dim::to_string(taken.size))) continue;
       for (const Solution& other : solver.others(wanted, taken))
         add(wanted, 0, taken.rule, taken.size, other, taken.bits > 0 && is_close(other, taken.bits, wanted),
-            taken.around.counts && other.rule == Rule::kTensor &&
-                dim::symbols_of(taken.size) != dim::symbols_of(other.dim));
+            taken.around.counts && other.rule == Rule::kTensor);
     }
   for (const auto& [wanted, all] : solver.open())
     for (const Solved& solved : all) {

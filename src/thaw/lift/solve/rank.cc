@@ -265,13 +265,14 @@ bool is_rounded_otherwise(std::span<const int64_t> one, std::span<const int64_t>
 
 }  // namespace
 
-// Of what a table is counted by: what else measures as much in every trace. Its own axes are nearest.
+// Of what a table is counted by: what else measures as much in every trace, of other inputs' sides. Its own axes are nearest; how a side is
+// rounded is asked of terms.
 std::vector<Solution> Solver::other_sizes(std::span<const int64_t> wanted, const Taken& taken) const {
   std::vector<Solution> others;
   const auto is_it = [&](const Variable& axis) { return dim::same(axis.symbol, taken.size); };
   if (!taken.around.counts || std::ranges::any_of(taken.around.sizes, is_it)) return others;
   for (const Dim size : sizes_as_large(wanted))
-    if (!dim::same(size, taken.size)) others.push_back({size, Rule::kTensor});
+    if (dim::symbols_of(size) != dim::symbols_of(taken.size)) others.push_back({size, Rule::kTensor});
   return others;
 }
 
