@@ -366,8 +366,7 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
     if (options.keep_static.empty()) {
       const auto held = hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);
       made.holds_steady = held.has_value();
-      for (const FittedTable& table : lifting.tables)
-        for (const dim::Dim size : table.written_by) lifting.solver->note_written(size, table.fit.growing);
+      for (const FittedTable& table : lifting.tables) lifting.solver->note_written(table.written_by, table.fit.growing);
       made.open =
           open_choices(*lifting.solver, made.emitted, lifting.variables, domain,
                        [&](const std::vector<int64_t>& sizes) { return runs_at(model, lifting.variables, {sizes}); });

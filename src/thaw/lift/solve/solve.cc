@@ -281,17 +281,56 @@ void Solver::note_used(Dim size) const {
   note_rounded(size);
 }
 
-void Solver::note_written(Dim size, std::span<const Dim> axes) const {
+namespace {
+
+// Whether it has both of them as factors.
+bool is_product_of(Dim size, const dim::Atom* one, const dim::Atom* other) {
+  const auto has = [](const dim::Term& term, const dim::Atom* atom) {
+    return std::ranges::find(term.monomial->factors, atom, &dim::Factor::atom) != term.monomial->factors.end();
+  };
+  return size.is_symbolic() && std::ranges::any_of(size.expr()->terms, [&](const dim::Term& term) {
+           return has(term, one) && has(term, other);
+         });
+}
+
+// The only symbol or quotient in a size; nullptr where there is none, or more.
+const dim::Atom* only_atom(Dim size) {
+  const std::vector<dim::Term>& terms = size.expr()->terms;
+  return terms.size() == 1 ? dim::single_atom(*terms.front().monomial) : nullptr;
+}
+
+// Whether it is a factor of a product of several.
+bool is_side(Dim size, const dim::Atom* atom) {
+  return size.is_symbolic() && std::ranges::any_of(size.expr()->terms, [&](const dim::Term& term) {
+           return term.monomial->factors.size() > 1 &&
+                  std::ranges::find(term.monomial->factors, atom, &dim::Factor::atom) != term.monomial->factors.end();
+         });
+}
+
+}  // namespace
+
+void Solver::note_written(std::span<const Dim> sizes, std::span<const Dim> axes) const {
   const auto is_axis = [&](Dim of) { return std::ranges::any_of(axes, [&](Dim axis) { return dim::same(axis, of); }); };
-  if (!size.is_symbolic() || is_axis(size)) return;
-  for (const dim::Term& term : size.expr()->terms) {
-    const dim::Atom* atom = dim::single_atom(*term.monomial);
-    const auto alike = atom ? alike_sizes().find(atom) : alike_sizes().end();
-    if (alike == alike_sizes().end()) continue;
-    for (const auto& [of, at] : alike->second) {
-      Around around;
-      around.counts = true;
-      if (!is_axis(of)) note_taken(at, {of, Rule::kTensor, 0, std::move(around)});
+  const auto may_be = [&](Dim of, Dim other) {
+    const dim::Atom *atom = only_atom(of), *other_atom = only_atom(other);
+    if (atom == other_atom) return false;
+    const bool is_of_grid = std::ranges::any_of(sizes, [&](Dim size) { return is_side(size, atom); });
+    // As many cells as the grid has: of another size there would be more or fewer elsewhere.
+    return !is_of_grid || std::ranges::any_of(sizes, [&](Dim size) { return is_product_of(size, atom, other_atom); });
+  };
+  for (const Dim size : sizes) {
+    if (!size.is_symbolic() || is_axis(size)) continue;
+    for (const dim::Term& term : size.expr()->terms) {
+      const dim::Atom* atom = dim::single_atom(*term.monomial);
+      const auto alike = atom ? alike_sizes().find(atom) : alike_sizes().end();
+      if (alike == alike_sizes().end()) continue;
+      for (const auto& [of, at] : alike->second) {
+        const std::vector<Dim> all = sizes_as_large(at);
+        Around around;
+        around.counts = true;
+        if (!is_axis(of) && std::ranges::any_of(all, [&](Dim other) { return may_be(of, other); }))
+          note_taken(at, {of, Rule::kTensor, 0, std::move(around)});
+      }
     }
   }
 }
@@ -304,8 +343,7 @@ const Solver::AlikeSizes& Solver::alike_sizes() const {
   for (const auto& [at, tensor] : *tensors_) {
     const std::vector<Dim> all = sizes_as_large(at);
     for (const Dim size : all) {
-      const std::vector<dim::Term>& terms = size.expr()->terms;
-      const dim::Atom* only = terms.size() == 1 ? dim::single_atom(*terms.front().monomial) : nullptr;
+      const dim::Atom* only = only_atom(size);
       if (only && all.size() > 1) alike[only].emplace_back(size, at);
     }
   }

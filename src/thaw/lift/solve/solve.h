@@ -203,8 +203,8 @@ class Solver {
   }
   // A table is counted by it: what was taken for it counts, and other sides may be rounded as it is, and cut by what cuts it.
   void note_used(dim::Dim size) const;
-  // A table with these axes was written by it, and no node says of which tensor it is: others may measure as much in every trace.
-  void note_written(dim::Dim size, std::span<const dim::Dim> axes) const;
+  // A table with these axes was written by these, and no node says of which tensors they are: others may measure as much in every trace.
+  void note_written(std::span<const dim::Dim> sizes, std::span<const dim::Dim> axes) const;
   // A tensor's size that inference knows since some integers were solved.
   void note_learned(dim::Dim size) { learned_.emplace(size.expr(), learned_.size()); }
   // A tensor's size that follows from a guess says nothing more of the rounding than that.
