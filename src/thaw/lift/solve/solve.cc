@@ -59,21 +59,15 @@ Dim Solver::size_of_tensor(std::span<const int64_t> wanted) const {
 
 // What measures as much in every trace, the plainest first.
 std::vector<Dim> Solver::tensors_as_large(std::span<const int64_t> wanted) const {
-  const Dim plainest = size_of_tensor(wanted);
-  if (plainest.is_unknown()) return {};
-  std::vector<Dim> sizes = tensors_->at({wanted.begin(), wanted.end()}).others;
-  sizes.insert(sizes.begin(), plainest);
+  const auto known = tensors_ ? tensors_->find({wanted.begin(), wanted.end()}) : TensorSizes::const_iterator();
+  if (!tensors_ || known == tensors_->end()) return {};
+  std::vector<Dim> sizes = known->second.others;
+  sizes.insert(sizes.begin(), known->second.dim);
   return sizes;
 }
 
 std::vector<Dim> Solver::sizes_as_large(std::span<const int64_t> wanted) const {
-  std::vector<Dim> sizes;
-  const std::vector<int64_t> at(wanted.begin(), wanted.end());
-  if (const auto known = tensors_ ? tensors_->find(at) : TensorSizes::const_iterator();
-      tensors_ && known != tensors_->end()) {
-    sizes = known->second.others;
-    sizes.insert(sizes.begin(), known->second.dim);
-  }
+  std::vector<Dim> sizes = tensors_as_large(wanted);
   for (const Variable& v : variables_)
     if (v.varies() && std::ranges::equal(v.at, wanted)) sizes.push_back(v.symbol);
   return sizes;
@@ -100,7 +94,8 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
   for (const Variable& axis : around.axes)
     if (axis.varies() && std::ranges::equal(axis.at, wanted)) add(axis.symbol, Rule::kTensor);
   // What a tensor measures says how it is rounded.
-  for (const Dim size : tensors_as_large(wanted)) add(size, Rule::kTensor);
+  if (measured.is_known())
+    for (const Dim size : tensors_as_large(wanted)) add(size, Rule::kTensor);
   if (found.size() < most) add_terms(found, most, wanted, around);
   return found;
 }
@@ -181,7 +176,7 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
   // What measures as much in both traces is no chance, as one of so many windows is.
   const auto is_size = [&](const std::vector<int64_t>& at) {
     const auto is_it = [&](const Variable& v) { return v.at == at; };
-    return !is_constant(at) && (!tensors_as_large(at).empty() || std::ranges::any_of(variables_, is_it));
+    return !is_constant(at) && (size_of_tensor(at).is_known() || std::ranges::any_of(variables_, is_it));
   };
   const bool may_guess = !sure_ && !is_ranked && std::ranges::none_of(wanted, is_size);
   for (int64_t window = 2; window <= kLargestWindow && may_guess; ++window)
@@ -283,13 +278,14 @@ void Solver::note_used(Dim size) const {
 
 namespace {
 
+bool has_factor(const dim::Term& term, const dim::Atom* atom) {
+  return std::ranges::find(term.monomial->factors, atom, &dim::Factor::atom) != term.monomial->factors.end();
+}
+
 // Whether it has both of them as factors.
 bool is_product_of(Dim size, const dim::Atom* one, const dim::Atom* other) {
-  const auto has = [](const dim::Term& term, const dim::Atom* atom) {
-    return std::ranges::find(term.monomial->factors, atom, &dim::Factor::atom) != term.monomial->factors.end();
-  };
   return size.is_symbolic() && std::ranges::any_of(size.expr()->terms, [&](const dim::Term& term) {
-           return has(term, one) && has(term, other);
+           return has_factor(term, one) && has_factor(term, other);
          });
 }
 
@@ -302,8 +298,7 @@ const dim::Atom* only_atom(Dim size) {
 // Whether it is a factor of a product of several.
 bool is_side(Dim size, const dim::Atom* atom) {
   return size.is_symbolic() && std::ranges::any_of(size.expr()->terms, [&](const dim::Term& term) {
-           return term.monomial->factors.size() > 1 &&
-                  std::ranges::find(term.monomial->factors, atom, &dim::Factor::atom) != term.monomial->factors.end();
+           return term.monomial->factors.size() > 1 && has_factor(term, atom);
          });
 }
 

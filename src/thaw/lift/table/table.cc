@@ -149,10 +149,12 @@ std::optional<TableFit> fit_along(std::span<const ir::Tensor* const> tensors, Ta
   auto view = view_of(tensors, context.solver, form_reason, {}, around_table(tensors, context));
   if (!view && is_one) return as_list();
   if (view && view->entries.front().empty()) return without_entries(*view);
-  if (view) count_rows(*view, context.solver);
-  for (const Size& axis : view ? view->growing : std::vector<Size>()) growing.push_back(axis.dim);
+  if (view) {
+    count_rows(*view, context.solver);
+    for (const Size& axis : view->growing) growing.push_back(axis.dim);
+    context.untold.clear();
+  }
   const JoinedPieces pieces(tensors, context.joined);
-  if (view) context.untold.clear();
   std::string of_part;
   const auto as_one = [&](bool is_rounded) -> std::optional<TableFit> {
     if (!view) return std::nullopt;
