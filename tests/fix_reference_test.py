@@ -131,6 +131,44 @@ def test_coincidences_are_told_apart_by_the_numbers(thaw, save, tmp_path, refer,
     assert unseen_difference(out, truth) <= 1e-6
 
 
+# Of an image of h x w: what a Reshape makes of it.
+OF_IMAGE = {
+    "rows": lambda h, w: [1, 3, h, -1],
+    "halves": lambda h, w: [1, 3, h // 2, 2, w // 2, 2],
+    "cells": lambda h, w: [1, 3, h * w],
+    "cells of columns": lambda h, w: [3 * w, -1],
+    "columns and cells": lambda h, w: [w // 2, 3 * h * 2],
+}
+
+
+@pytest.mark.parametrize("what", OF_IMAGE)
+@pytest.mark.parametrize("sizes", [[(8, 8), (12, 12), (22, 22)], [(22, 22), (6, 6)], [(6, 12), (22, 44)], [(22, 8), (6, 8)], [(6, 10), (22, 14)]], ids=str)
+def test_what_no_case_tells_apart_is_guarded(thaw, save, tmp_path, what, sizes):
+    """Of squares alone nothing tells a height from a width: elsewhere the model ends with the guard's error, and not with other numbers."""
+    def made(h, w):
+        to = OF_IMAGE[what](h, w)
+        return model([node("Reshape", ["x", "to"], "y")], [("x", F, [1, 3, h, w])], [("y", F, [None] * len(to))], [ints("to", to)])
+
+    def feeds(h, w):
+        return {"x": np.random.default_rng(h).standard_normal((1, 3, h, w), dtype=np.float32)}
+    arrays = {f"case {h}x{w}/{key}": value for h, w in sizes
+              for key, value in (feeds(h, w) | {"y": session(made(h, w)).run(None, feeds(h, w))[0]}).items()}
+    np.savez(tmp_path / "refs.npz", **arrays)
+    out = tmp_path / "fixed.onnx"
+    if thaw("fix", save(made(*sizes[0])), "-o", out, "--reference", tmp_path / "refs.npz").returncode:
+        return
+    seen = {}
+    for size in [(4, 4), (10, 10), (4, 8), (14, 28), (10, 8), (4, 6), (22, 10), (6, 14)]:
+        wanted = session(made(*size)).run(None, feeds(*size))[0]
+        try:
+            got = session(out).run(None, feeds(*size))[0]
+            seen[size] = "right" if got.shape == wanted.shape and (got == wanted).all() else "wrong"
+        except Exception as error:
+            refusals = "guard_Reshape", "Got invalid dimensions for input: x"  # the latter of a side that no case varies, which stays a number
+            seen[size] = "guard" if any(refusal in str(error) for refusal in refusals) else "error"
+    assert set(seen.values()) <= {"right", "guard"} and "right" in seen.values(), seen
+
+
 def test_what_was_refuted_is_said(thaw, save, tmp_path, refer):
     report = thaw.json("fix", save(merge_grid.static(22, 22)), "--dry-run", "--sizes", "grid_thw=1,22,22",
                        "--reference", refer([(22, 22), (30, 22), (14, 26)]), code=0)

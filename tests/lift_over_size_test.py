@@ -6,8 +6,8 @@ import pytest
 from lift_alike_sides_test import CHANNELS, KERNEL, beside_table, cells, image
 from lift_net import Net, seen_of, up
 
-UNSEEN = {45: 77, 61: 52, 84: 131, 118: 94, 150: 203, 251: 170, 96: 160}  # widths by height
-TELLING = {67: 101, 89: 54, 114: 83}
+UNSEEN = {45: 77, 61: 52, 84: 131, 118: 94, 150: 203, 251: 170, 96: 160, 192: 224}  # widths by height
+TELLING, WHOLE = {67: 101, 89: 54, 114: 83}, {64: 96, 128: 64, 96: 160}
 BOXES = np.array([[14, 20, 3.5, 31], [5, 9, 11, 27], [2.5, 4, 8, 16]])
 
 
@@ -63,12 +63,18 @@ def test_tables(thaw, save, tmp_path, table):
     assert set(seen.values()) == {"right"}, seen
 
 
-@pytest.mark.parametrize("sides", [{64: 96, 128: 64, 96: 160}, {64: 64, 96: 96, 160: 160}, {72: 120, 88: 56}], ids=str)
-@pytest.mark.parametrize("table", ["boxes", "one after the other", "centres and boxes"])
-def test_tables_of_sides_that_are_multiples(thaw, save, tmp_path, table, sides):
-    """Cells fill them: centres and edges alone are (x + 0.5) / c there, which is plainer. Beside boxes in shares of a side nothing tells."""
-    seen = lift_at(thaw, save, tmp_path, with_table(TABLES[table]), sides)
+@pytest.mark.parametrize("sides", [WHOLE, {64: 64, 96: 96, 160: 160}, {72: 120, 88: 56}], ids=str)
+@pytest.mark.parametrize("of", ["side", "cells"])
+@pytest.mark.parametrize("table", TABLES)
+def test_tables_of_sides_that_are_multiples(thaw, save, tmp_path, table, of, sides):
+    """Cells fill them: nothing tells (x + 0.5) / c of c cells from (x + 0.5) * 8 / w."""
+    def build(h, w):
+        net, x, r, c = image(h, w, 8)
+        shares_of = (h, w) if of == "side" else (8 * r, 8 * c)
+        return net.model([1, CHANNELS, h, w], beside_table(net, x, TABLES[table](*shares_of, r, c)))
+    seen = lift_at(thaw, save, tmp_path, build, sides)
     assert set(seen.values()) <= {"right", "guard"}, seen
+    assert sides != WHOLE or seen[192] == "right", seen
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -97,7 +103,7 @@ def test_one_more_than_there_are(thaw, save, tmp_path, sides):
     assert set(seen.values()) <= {"right", "guard"}, seen
 
 
-@pytest.mark.parametrize("sides", [TELLING, {64: 96, 128: 64, 96: 160}, {72: 120, 88: 56}], ids=str)
+@pytest.mark.parametrize("sides", [TELLING, WHOLE, {72: 120, 88: 56}], ids=str)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_numbers(thaw, save, tmp_path, number, sides):
     seen = lift_at(thaw, save, tmp_path, with_number(NUMBERS[number]), sides)

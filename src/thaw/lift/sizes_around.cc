@@ -89,11 +89,31 @@ void SizesAround::tell(const Difference& difference, TableContext& context) cons
 }
 
 SizesInTraces SizesAround::in_traces(std::span<const FittedTable> solved) const {
-  std::unordered_set<const ir::Value*> frozen;
-  for (const Difference& difference : lifting_.alignment.differences) frozen.insert(difference.value);
+  std::unordered_set<const ir::Value*> frozen, grow;
+  for (const Difference& difference : lifting_.alignment.differences) {
+    frozen.insert(difference.value);
+    const auto is_longer = [&](const ir::Tensor* table) { return table->dims != difference.tensors.front()->dims; };
+    if (std::ranges::any_of(difference.tensors, is_longer)) grow.insert(difference.value);
+  }
   for (const FittedTable& table : solved)
-    for (const Difference* reader : table.readers) frozen.erase(reader->value);
+    for (const Difference* reader : table.readers) {
+      frozen.erase(reader->value);
+      grow.erase(reader->value);
+    }
   std::unordered_set<const ir::Node*> behind;
+  // What is made of tables alone is as long as the first trace's are, which a Slice of it then would be cut to.
+  std::unordered_set<const ir::Node*> of_tables;
+  const auto is_of_tables = [&](const ir::Node& node) {
+    bool any = false;
+    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
+      const ir::Value* value = node.input(i);
+      if (!value || ops::role_of(node, i) != ops::Role::kData) continue;
+      const bool is_table = grow.contains(value) || (value->producer() && of_tables.contains(value->producer()));
+      if (!is_table && (value->is_input() || !value->constant())) return false;
+      any |= is_table;
+    }
+    return any;
+  };
   for (const ir::Node* node : lifting_.alignment.nodes[0]) {
     bool is_frozen = false, reads_frozen = false, told = false;
     for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
@@ -106,7 +126,9 @@ SizesInTraces SizesAround::in_traces(std::span<const FittedTable> solved) const 
       told |= std::ranges::all_of(value->constant()->to_int64(), [](int64_t size) { return size > 0; });
     }
     if (is_frozen || (reads_frozen && !told)) behind.insert(node);
+    if (!told && is_of_tables(*node)) of_tables.insert(node);
   }
+  behind.merge(of_tables);
   return [this, behind = std::move(behind)](const ir::Node* node, int output,
                                             size_t axis) -> std::optional<std::vector<int64_t>> {
     if (behind.contains(node)) return std::vector<int64_t>();

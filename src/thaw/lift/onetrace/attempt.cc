@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <set>
 
 #include <fmt/format.h>
@@ -20,6 +21,7 @@ namespace thaw::lifting::onetrace {
 namespace {
 
 constexpr size_t kMostAlternatives = 2;  // of a component that are run to be refuted
+constexpr size_t kMostNamed = 2;         // of what no case tells from what was chosen
 constexpr double kTooDear = 4;           // bits: what costs so much more than the choice is not worth a run
 
 std::string code_of(ops::Role role) {
@@ -94,11 +96,11 @@ class OneTraceAttempt {
   }
 
   void propose() {
-    const std::vector<lifting::Point> points = points_of(sizes_);
+    lifting::Proposer proposer(points_of(sizes_));
     for (size_t c = 0; c < constants_.size(); ++c) {
       for (size_t e = 0; e < constants_[c].elements.size(); ++e) {
-        auto proposals = lifting::propose(constants_[c].elements[e], points);
-        if (proposals.size() > 1) unknowns_.push_back({c, e, std::move(proposals), {}});
+        const auto& proposals = proposer.propose(constants_[c].elements[e]);
+        if (proposals.size() > 1) unknowns_.push_back({c, e, proposals, {}});
       }
     }
     for (const Unknown& unknown : unknowns_) integers_.push_back(integer_of(unknown));
@@ -332,12 +334,15 @@ class OneTraceAttempt {
       for (size_t i = 0; i < unknowns_.size(); ++i) {
         if (unknowns_[i].constant != c) continue;
         changed |= is_changed(i);
-        std::vector<std::string> others = taken(i).same_here;
+        std::vector<std::string> others;
+        for (const dim::Dim other : taken(i).same_here | std::views::take(kMostNamed))
+          others.push_back(dim::to_string(other));
         if (!taken_back_[i].empty()) others.insert(others.begin(), taken_back_[i]);
         const std::string number = std::to_string(taken(i).at.front());
         if (is_changed(i) && is_doubtful_[i])
           unsure += fmt::format("; here {} does as well in every case, but it is {} elsewhere", number,
                                 dim::to_string(taken(i).dim));
+        for (const dim::Dim other : taken(i).same_here) untold_.push_back(taken(i).dim - other);
         if (others.empty()) continue;
         const std::string doubt =
             fmt::format("no case tells {} from {}", dim::to_string(taken(i).dim), fmt::join(others, " or "));
@@ -359,10 +364,10 @@ class OneTraceAttempt {
     }
   }
 
-  // Free sizes that are the same at the export and in every case. Where a list of sizes has the number, nothing tells whether it is
-  // one of them; what is read from values, nothing tells at others.
+  // What is one size at the export and in every case, and another elsewhere. And free sizes that are the same in all: where a list of sizes
+  // has the number, nothing tells whether it is one of them; what is read from values, nothing tells at others.
   void guard_untold() {
-    dim::Dim distance = 0;
+    std::vector<dim::Dim> distances = untold_;
     std::vector<std::string> names;
     for (const Size& size : sizes_.sizes) {
       const bool varies =
@@ -374,15 +379,22 @@ class OneTraceAttempt {
         return std::find(c.elements.begin(), c.elements.end(), *size.at) != c.elements.end();
       });
       if (!is_read && !is_among_constants) continue;
-      const dim::Dim off = size.symbol - dim::Dim(*size.at);
-      distance = distance + off * off;  // squares do not cancel
+      distances.push_back(size.symbol - dim::Dim(*size.at));
       names.push_back(fmt::format("{}={}", size.name, *size.at));
     }
-    if (!distance.is_symbolic()) return;
+    if (distances.empty()) return;
+    dim::Dim distance = 0;
+    for (const dim::Dim off : distances) distance = distance + off * off;  // squares do not cancel
     rewrite::InputGuard inputs(model_);
     nodes_.emplace(model_, "guard");  // what was computed before may be gone
     start_emitter();
-    if (inputs.put(*emitter_, {&distance, 1}, input_shapes()))
+    if (!inputs.put(*emitter_, {&distance, 1}, input_shapes())) return;
+    if (!untold_.empty())
+      note(
+          "where sizes differ that no case tells from each other, the model ends with an error of Reshape; a case at "
+          "which "
+          "they differ tells the rest");
+    if (!names.empty())
       note(fmt::format(
           "known at {} alone, which no case varies: at any other the model ends with an error of Reshape; a case at "
           "another size tells the rest",
@@ -429,6 +441,7 @@ class OneTraceAttempt {
   std::vector<bool> is_doubtful_;                 // by unknown: the number does as well as the expression
   std::vector<std::string> taken_back_;           // by unknown: the expression that is not confirmed
   std::vector<std::vector<std::string>> others_;  // by constant: what else was run
+  std::vector<dim::Dim> untold_;                  // 0 where what no case tells apart is the same
   AttemptReport report_;
 };
 

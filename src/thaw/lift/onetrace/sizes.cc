@@ -212,9 +212,11 @@ class SizeFinder {
     const bool is_named = !declared;
     size.name = is_named ? name : fmt::format("{}_dim{}", input.name(), axis);
     for (Size& known : out_.sizes) {
-      // Dims of one name are one size; so are dims that were numbers and go together in every case.
-      if (is_named ? known.name != size.name : known.at != size.at || known.by_case != size.by_case || !size.at)
-        continue;
+      // Dims of one name are one size; so are dims of two inputs that were numbers and go together in every case.
+      const auto goes_together = [&] {
+        return known.at == size.at && known.by_case == size.by_case && size.at && known.input != size.input;
+      };
+      if (is_named ? known.name != size.name : !goes_together()) continue;
       if (known.by_case == size.by_case) return known.symbol;
       throw Error(ErrorCode::kInvalidArgument,
                   {.what = fmt::format("'{}' has two sizes in one case: {} and {}", size.name,

@@ -97,13 +97,14 @@ std::vector<Table> find_tables(const ir::Model& model) {
 std::vector<Lengths> possible_lengths(const std::vector<Table>& tables, std::span<const lifting::Point> points) {
   constexpr double kMuchDearer = 5, kHardlyDearer = 1;  // bits
   constexpr size_t kMost = 12;
+  lifting::Proposer proposer(points);
   std::map<int64_t, std::vector<lifting::Proposal>> open;
   for (const Table& table : tables) {
     if (!table.value) continue;
     const ir::Tensor& tensor = *table.value->constant();
     for (const int64_t length : tensor.dims) {
       if (length == 1 && !counts_to_one(tensor)) continue;
-      auto proposals = lifting::propose(length, points);
+      std::vector<lifting::Proposal> proposals = proposer.propose(length);
       const bool may_stay = proposals.front().dim.is_constant();
       std::erase_if(proposals, [most = proposals.front().cost + (may_stay ? kHardlyDearer : kMuchDearer)](
                                    const lifting::Proposal& p) { return p.cost > most; });

@@ -209,9 +209,12 @@ std::vector<Solution> Solver::open_solutions(std::span<const int64_t> wanted, si
 std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& around) const {
   if (wanted.size() == 1) {
     if (const auto decided = decided_.find(wanted.front()); decided != decided_.end()) return decided->second;
-    std::vector<Point> points;
-    for (const Variable& v : variables_) points.push_back({v.symbol, v.at});
-    return propose(wanted.front(), points).front().dim;
+    if (!proposer_) {
+      std::vector<Point> points;
+      for (const Variable& v : variables_) points.push_back({v.symbol, v.at});
+      proposer_ = std::make_shared<Proposer>(points);
+    }
+    return proposer_->propose(wanted.front()).front().dim;
   }
   const std::vector<int64_t> key(wanted.begin(), wanted.end());
   const auto choice = choices_ ? choices_->by_values.find(key) : decltype(Choices::by_values)::const_iterator();

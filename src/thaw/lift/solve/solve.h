@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -40,6 +41,8 @@ enum class Rule : uint8_t {
 constexpr bool guesses_rounding(Rule rule) {
   return rule != Rule::kConstant && rule != Rule::kVariable && rule != Rule::kTensor && rule != Rule::kMadeUp;
 }
+
+class Proposer;
 
 struct Solution {
   dim::Dim dim;
@@ -281,6 +284,7 @@ class Solver {
   // Of what tables may be counted by: what was taken for it, where one of them is.
   mutable std::unordered_map<const dim::Expr*, std::vector<std::pair<std::vector<int64_t>, Taken>>> counted_;
   mutable std::unordered_set<const dim::Atom*> leading_;  // in what was taken and leads
+  mutable std::shared_ptr<Proposer> proposer_;            // of one trace
   mutable Forms forms_;
   mutable std::map<TermKey, std::vector<Term>> terms_;
   mutable std::map<AtomsKey, Terms> terms_over_;

@@ -44,6 +44,13 @@ std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const 
   return std::nullopt;
 }
 
+std::vector<Size> sides_of_inputs(std::span<const Variable> variables) {
+  std::vector<Size> sides;
+  for (const Variable& v : variables)
+    if (v.kind == Variable::Kind::kDim) sides.push_back({v.symbol, v.at});
+  return sides;
+}
+
 std::vector<Size> extreme_sides(std::span<const Variable> variables) {
   std::vector<Size> sides;
   for (const Variable& v : variables)
@@ -106,9 +113,7 @@ void add_equal(std::vector<Limit>& limits, dim::Dim a, dim::Dim b) {
 }
 
 std::vector<Size> known_sizes(const Solver& solver) {
-  std::vector<Size> sizes;
-  for (const Variable& v : solver.variables())
-    if (v.kind == Variable::Kind::kDim) sizes.push_back({v.symbol, v.at});
+  std::vector<Size> sizes = sides_of_inputs(solver.variables());
   for (Size& side : extreme_sides(solver.variables())) sizes.push_back(std::move(side));
   if (const TensorSizes* tensors = solver.tensors())
     for (const auto& [at, size] : *tensors) sizes.push_back({size.dim, at});

@@ -18,6 +18,8 @@ std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const 
 // token).
 std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, const Around& around = {});
 
+// All of them.
+std::vector<Size> sides_of_inputs(std::span<const Variable> variables);
 // Of each two sides of one input that differ: the shorter one, and the longer.
 std::vector<Size> extreme_sides(std::span<const Variable> variables);
 

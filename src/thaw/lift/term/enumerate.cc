@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "thaw/dim/expr/expr.h"
+#include "thaw/lift/term/bits.h"
 
 namespace thaw::lifting {
 namespace {
@@ -25,7 +26,6 @@ constexpr int64_t kParts[] = {2, 4, 8, 14, 16, 32};  // of which whole ones are 
 constexpr int64_t kMostMore = 5;                     // positions beside those of a grid
 constexpr double kMostOfAPair = 11;                  // bits of each of two forms that are combined
 constexpr size_t kMostHalved = 48;                   // forms whose differences are halved
-constexpr double kWindow = 1.5;                      // a number that readers cut by
 // Rounded elsewhere than at none, at half or at all of a piece: what convolutions leave, which is a tensor's size.
 constexpr double kOddShare = 7;
 // To the nearest, as frames around their middles are counted: rarer than up, but no number has to be said.
@@ -35,24 +35,16 @@ constexpr double kOtherWay = 3, kHalfOfCut = 3;
 constexpr double kMoreThanABatch = 4;
 constexpr double kCutPosition = 4;  // more than a cut size
 constexpr double kFills = 5;        // fewer than another amount of a Pad
-constexpr double kSum = 3, kDifference = 3.5, kProduct = 2, kQuotient = 4.5, kExtreme = 4.5, kHalf = 4;
-
-double bits_of(int64_t n) {
-  n = std::abs(n);
-  if (n <= 1) return 1;
-  const double length = std::log2(static_cast<double>(n));
-  return std::has_single_bit(static_cast<uint64_t>(n)) ? 1 + 0.5 * length : 2 + length;
-}
-double bits_of_factor(int64_t n) { return n == 1 ? 0 : 1 + bits_of(n) + (n < 0 ? 3 : 0); }
-double bits_of_piece(int64_t n) { return 0.5 + bits_of(n); }
+constexpr double kSum = 3, kDifference = 3.5, kExtreme = 4.5, kHalf = 4;
 
 int64_t floor_of(int64_t a, int64_t n) { return a / n - (a % n < 0 ? 1 : 0); }
 int64_t ceil_of(int64_t a, int64_t n) { return -floor_of(-a, n); }
 
 bool is_small(int64_t v) { return v > -kLargest && v < kLargest; }
 
+// Of one point alone, nothing is known to be constant.
 bool is_steady(std::span<const int64_t> at) {
-  return std::ranges::all_of(at, [&](int64_t v) { return v == at.front(); });
+  return at.size() > 1 && std::ranges::all_of(at, [&](int64_t v) { return v == at.front(); });
 }
 
 uint64_t hash_of(std::span<const int64_t> values) {
@@ -69,10 +61,6 @@ bool is_whole_piece(const Forms::Form& form) {
 bool is_missing(const Forms::Form& form) {
   return form.shape == Shape::kMissing || form.shape == Shape::kHalfMissingDown || form.shape == Shape::kHalfMissingUp;
 }
-bool is_cut(const Forms::Form& form) {
-  return form.shape != Shape::kItself && form.shape != Shape::kDistances && form.shape != Shape::kLast;
-}
-
 int64_t value_of(Shape shape, int64_t n, int64_t p, int64_t v) {
   const auto missing = [&] { return ceil_of(v, n) * n - v; };
   switch (shape) {
@@ -265,7 +253,7 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
       // What is the same in every trace, or shorter than a piece, says nothing of what it is elsewhere.
       bool is_whole = form.shape == Shape::kLeft;
       for (size_t k = 0; k < num_traces_ && is_whole; ++k) is_whole = form.at[k] == part_of(atom.at[k], form.part);
-      if (is_whole || is_steady(std::span(form.at).first(num_traces_))) continue;
+      if (is_whole || is_steady(in_traces(form.at))) continue;
       const auto is_among = [&](const std::vector<int64_t>& pieces) {
         return is_part && std::ranges::find(pieces, form.n) != pieces.end();
       };
@@ -273,7 +261,7 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
       for (size_t k = 0; k < num_traces_ && is_part && is_exact; ++k) is_exact = form.at[k] * form.n == atom.at[k];
       const bool is_of_readers = is_among(cuts.readers), is_told = is_of_readers && is_whole_piece(form);
       const bool is_known = is_of_readers || is_among(cuts.others);
-      double bits = atom.bits + form.bits - (is_known ? bits_of_piece(form.n) - kWindow : 0);
+      double bits = atom.bits + form.bits - (is_known ? bits_of_piece(form.n) - kBitsOfWindow : 0);
       if (is_part && meaning == Meaning::kPlace) bits += kCutPosition;
       forms_.push_back({&form, bits, is_told, is_exact, is_known, atom.role, atom.cut});
     }
@@ -281,13 +269,19 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
   std::ranges::stable_sort(forms_, {}, &Used::bits);
   std::unordered_map<uint64_t, const Forms::Form*> functions;
   std::erase_if(forms_, [&](const Used& used) {
-    const auto [same, is_new] = functions.emplace(used.form->hash, used.form);
+    const uint64_t atom =
+        num_traces_ > 1 ? 0 : reinterpret_cast<uintptr_t>(used.form->of.expr());  // each tells its own
+    const auto [same, is_new] = functions.emplace(used.form->hash ^ atom, used.form);
     return !is_new && same->second->at == used.form->at;
   });
   while (num_of_pairs_ < forms_.size() && forms_[num_of_pairs_].bits <= kMostOfAPair) {
-    const auto in_traces = std::span(forms_[num_of_pairs_].at()).first(num_traces_);
-    by_traces_[hash_of(in_traces)].push_back(static_cast<uint32_t>(num_of_pairs_++));
+    const auto here = std::span(forms_[num_of_pairs_].at()).first(num_traces_);
+    by_traces_[hash_of(here)].push_back(static_cast<uint32_t>(num_of_pairs_++));
   }
+}
+
+std::span<const int64_t> Terms::in_traces(const Values& at) const {
+  return std::span(at).first(num_traces_ > 1 ? num_traces_ : at.size());
 }
 
 // One more or less stands beside a size more often than beside parts of it.
@@ -313,7 +307,7 @@ void Terms::find_linear(Wanted wanted, std::vector<Found>& found) const {
     if (!fits) continue;
     // What divides a size in every trace is known from these.
     const bool is_part = x.is_exact && is_cut(*x.form) && factor == 1 && more == 0;
-    const double known = is_part && !x.is_known ? bits_of_piece(x.form->n) - kWindow : 0;
+    const double known = is_part && !x.is_known ? bits_of_piece(x.form->n) - kBitsOfWindow : 0;
     const double of_batch = x.role == Atom::Role::kBatch && more != 0 ? kMoreThanABatch : 0;
     const bool fills = meaning_ == Meaning::kPadding && is_missing(*x.form) && x.role == Atom::Role::kAround &&
                        factor == 1 && more == 0;
@@ -453,7 +447,7 @@ void Terms::find_pairs(Wanted wanted, std::vector<Found>& found) const {
       if (want == 0 || v % want != 0) return std::nullopt;
       return v / want;
     };
-    if (all(x, quotient)) meet(Operator::kOver, x, rest, plain(kQuotient), found);
+    if (all(x, quotient)) meet(Operator::kOver, x, rest, plain(kBitsOfQuotient), found);
   }
 }
 
@@ -472,19 +466,20 @@ void Terms::find_products(Wanted wanted, const Found& around, std::vector<Found>
 
 // A product and a few more; one times a number; one of three, of which one is an atom.
 void Terms::find_more_products(Wanted wanted, std::vector<Found>& found) const {
-  find_products(wanted, {Operator::kNone, nullptr, nullptr, 1, 0, kProduct}, found);
+  find_products(wanted, {Operator::kNone, nullptr, nullptr, 1, 0, kBitsOfProduct}, found);
   Values rest(num_traces_);
   for (int64_t more = -kMostMore; more <= kMostMore; ++more) {
     if (more == 0) continue;
     for (size_t k = 0; k < num_traces_; ++k) rest[k] = wanted[k] - more;
-    find_products(rest, {Operator::kNone, nullptr, nullptr, 1, more, kProduct + bits_of_offset(more, false)}, found);
+    find_products(rest, {Operator::kNone, nullptr, nullptr, 1, more, kBitsOfProduct + bits_of_offset(more, false)},
+                  found);
   }
   int64_t divisor = 0;
   for (const int64_t v : wanted) divisor = std::gcd(divisor, v);
   for (int64_t factor = 2; factor <= std::min(divisor, kLargestPiece); ++factor) {
     if (divisor % factor != 0) continue;
     for (size_t k = 0; k < num_traces_; ++k) rest[k] = wanted[k] / factor;
-    find_products(rest, {Operator::kNone, nullptr, nullptr, factor, 0, kProduct + bits_of_factor(factor)}, found);
+    find_products(rest, {Operator::kNone, nullptr, nullptr, factor, 0, kBitsOfProduct + bits_of_factor(factor)}, found);
   }
   for (size_t i = 0; i < num_of_pairs_; ++i) {
     const Used& z = forms_[i];
@@ -494,7 +489,7 @@ void Terms::find_more_products(Wanted wanted, std::vector<Found>& found) const {
       divides = z.at()[k] != 0 && wanted[k] % z.at()[k] == 0;
       if (divides) rest[k] = wanted[k] / z.at()[k];
     }
-    if (divides) find_products(rest, {Operator::kNone, nullptr, nullptr, 1, 0, 2 * kProduct + z.bits, &z}, found);
+    if (divides) find_products(rest, {Operator::kNone, nullptr, nullptr, 1, 0, 2 * kBitsOfProduct + z.bits, &z}, found);
   }
 }
 
@@ -513,7 +508,8 @@ void Terms::find_parts_of_products(Wanted wanted, std::vector<Found>& found) con
       if (product(k) != part * wanted[k]) return;
     const auto divisor = static_cast<int64_t>(part);
     found.push_back({Operator::kTimes, &x, &y, 1, 0,
-                     x.bits + y.bits + kProduct + (z ? z->bits + kProduct : 0) + bits_of_piece(divisor), z, divisor});
+                     x.bits + y.bits + kBitsOfProduct + (z ? z->bits + kBitsOfProduct : 0) + bits_of_piece(divisor), z,
+                     divisor});
   };
   for (size_t i = 0; i < atoms.size(); ++i)
     for (size_t j = i; j < atoms.size(); ++j) {
@@ -652,21 +648,29 @@ std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
   std::vector<Found> found;
   std::deque<Used> long_pieces;
   std::vector<Term> terms;
-  if (is_steady(wanted)) terms.push_back({Dim(wanted.front()), Values(num_points_, wanted.front()), 1});
-  find_linear(wanted, found);
-  if (!is_steady(wanted)) find_long_pieces(wanted, long_pieces, found);
-  if (!is_steady(wanted)) find_bounded(wanted, found);
-  if (!is_steady(wanted)) find_extremes(wanted, found);
-  find_pairs(wanted, found);
-  find_more_products(wanted, found);
-  find_parts_of_products(wanted, found);
-  find_halves(wanted, found);
+  if (num_traces_ == 1) {
+    find_of_one(wanted.front(), found);
+  } else {
+    if (is_steady(wanted)) terms.push_back({Dim(wanted.front()), Values(num_points_, wanted.front()), 1});
+    find_linear(wanted, found);
+    if (!is_steady(wanted)) find_long_pieces(wanted, long_pieces, found);
+    if (!is_steady(wanted)) find_bounded(wanted, found);
+    if (!is_steady(wanted)) find_extremes(wanted, found);
+    find_pairs(wanted, found);
+    find_more_products(wanted, found);
+    find_parts_of_products(wanted, found);
+    find_halves(wanted, found);
+  }
   std::ranges::stable_sort(found, {}, &Found::bits);
   const double nearest = bits_of_nearest(wanted);
   for (const Found& each : found) {
     if (terms.size() >= most) break;
     std::optional<Values> at = values(each);
-    if (!at || std::ranges::any_of(terms, [&](const Term& known) { return known.at == *at; })) continue;
+    if (!at) continue;
+    if (const auto known = std::ranges::find(terms, *at, &Term::at); known != terms.end()) {
+      if (num_traces_ == 1 && each.bits <= known->bits + kNearlyAsPlain) known->same.push_back(size(each));
+      continue;
+    }
     if (const Dim whole = size(each); whole.is_known())
       terms.push_back(
           {whole, std::move(*at), each.bits, makeup(each), rounds(each), is_told(each), each.bits - nearest});

@@ -14,6 +14,9 @@
 // What a term costs is in bits, as of minimum description length (Rissanen 1978): integers by their length, powers of two at half
 // of it, each operator by how rarely models have it, atoms as whoever asks says. An integer is explained by a term where the term takes
 // far fewer bits than the integers themselves, and than every other term that gives them.
+//
+// One trace is met by every size that is as large there: the other points are then those at which something else is known of the model,
+// and tell which it is (one.cc).
 #pragma once
 
 #include <cstddef>
@@ -62,6 +65,7 @@ struct Term {
   bool rounds = false;   // more than its atoms do, in some trace
   bool is_told = false;  // how, by what readers cut, or by what stands around it
   double over_rest = 0;  // how many bits more it takes than the nearest form and what each trace differs from it by
+  std::vector<dim::Dim> same = {};  // of one trace: what is the same at all points, and nearly as plain
 };
 
 // How many are added up in a size: 1 of a product.
@@ -147,10 +151,15 @@ class Terms {
     const Used* z = nullptr;
     int64_t divisor = 1;  // of the product
   };
+  // At which what never differs says nothing.
+  std::span<const int64_t> in_traces(const std::vector<int64_t>& at) const;
   static bool is_factor(const Used& used) { return used.form->shape == Forms::Shape::kLast; }
   using Values = std::vector<int64_t>;
   using Wanted = std::span<const int64_t>;
 
+  void find_of_one(int64_t wanted, std::vector<Found>& found) const;
+  void find_multiples_of_one(int64_t wanted, std::vector<Found>& found) const;
+  void find_products_of_one(int64_t wanted, std::vector<Found>& found) const;
   void find_linear(Wanted wanted, std::vector<Found>& found) const;
   void find_long_pieces(Wanted wanted, std::deque<Used>& used, std::vector<Found>& found) const;
   void find_bounded(Wanted wanted, std::vector<Found>& found) const;

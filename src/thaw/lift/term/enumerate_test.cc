@@ -216,5 +216,48 @@ TEST(Terms, TakeNumbersOfAnySize) {
   EXPECT_FALSE(Terms(atoms, kTraces, others).find(Values{5, 15, 12}, 5).empty());
 }
 
+// Of one trace, the other points being cases: what is written with one number and both sides, tried one by one.
+TEST(Terms, OfOneTraceHaveMultiplesProductsAndLeftOvers) {
+  const TwoSides sides;
+  Forms forms;
+  const Terms terms(sides.atoms, 1, forms);
+  const auto has_all = [&](const std::function<int64_t(int64_t, int64_t)>& of) {
+    Values at;
+    for (size_t k = 0; k < kHeights.size(); ++k) at.push_back(of(kHeights[k], kWidths[k]));
+    return has(terms.find({at.data(), 1}, 20000), at);
+  };
+  for (int64_t n = 1; n <= 64; ++n) {
+    EXPECT_TRUE(has_all([&](int64_t h, int64_t) { return h * n; })) << n;
+    EXPECT_TRUE(has_all([&](int64_t h, int64_t w) { return h * w * n; })) << n;
+    EXPECT_TRUE(has_all([&](int64_t h, int64_t w) { return h * h * w * n; })) << n;
+    if (n <= kWidths.front()) {
+      EXPECT_TRUE(has_all([&](int64_t, int64_t w) { return w / n; })) << n;
+      EXPECT_TRUE(has_all([&](int64_t h, int64_t w) { return (h / n) * (w / n); })) << n;
+      EXPECT_TRUE(has_all([&](int64_t h, int64_t w) { return ((h + n - 1) / n) * ((w + n - 1) / n) + 1; })) << n;
+    }
+    if (n <= 4) {
+      EXPECT_TRUE(has_all([&](int64_t h, int64_t) { return h + n; })) << n;
+      EXPECT_TRUE(has_all([&](int64_t, int64_t w) { return w - n; })) << n;
+    }
+  }
+  for (const int64_t round : {16, 32, 64, 1024})
+    EXPECT_TRUE(has_all([&](int64_t h, int64_t) { return round - h; })) << round;
+  EXPECT_TRUE(has_all([](int64_t h, int64_t w) { return std::max(h, w); }));
+  EXPECT_TRUE(has_all([](int64_t h, int64_t w) { return std::min(h, w); }));
+}
+
+// Under the cheapest of those that agree at all points, the others of other atoms.
+TEST(Terms, OfOneTraceHoldWhatNoPointTellsApart) {
+  dim::Scope scope;
+  Forms forms;
+  const Terms terms({{scope.symbol("h"), {22, 14, 30}}, {scope.symbol("w"), {22, 14, 30}}}, 1, forms);
+  const int64_t wanted = 11;
+  const std::vector<Term> found = terms.find({&wanted, 1}, 50);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(dim::to_string(found.front().size), "floor(h/2)");
+  ASSERT_EQ(found.front().same.size(), 1);
+  EXPECT_EQ(dim::to_string(found.front().same.front()), "floor(w/2)");
+}
+
 }  // namespace
 }  // namespace thaw::lifting
