@@ -31,6 +31,8 @@ NUMBERS = {
     "over cells": lambda h, w, r, c: 3 / (r * c),
     "over the longer side": lambda h, w, r, c: 1 / (0.5 * max(h, w)),
     "shorter side": lambda h, w, r, c: min(h, w) / 96,
+    "between cells": lambda h, w, r, c: 8 * c - 4.5,
+    "half of the longer side": lambda h, w, r, c: max(h, w) / 2,
     "logarithm over that of a number": lambda h, w, r, c: np.log(r * c) / np.log(64),
     "logarithm": lambda h, w, r, c: 0.5 * np.log(r * c),
     "logarithm of a share": lambda h, w, r, c: np.log(h * w / 4096),
@@ -101,6 +103,19 @@ def test_one_more_than_there_are(thaw, save, tmp_path, sides):
         return net.model([1, CHANNELS, h, w], y)
     seen = lift_at(thaw, save, tmp_path, build, sides)
     assert set(seen.values()) <= {"right", "guard"}, seen
+
+
+@pytest.mark.parametrize("sides", [TELLING, {133: 110, 96: 70, 74: 45}, {101: 133, 54: 83, 67: 70}], ids=str)
+@pytest.mark.parametrize("part", [2, 1, 0.75])
+def test_middle_in_parts_of_the_longer_side(thaw, save, tmp_path, sides, part):
+    """Both sides stand in one list, which says nothing of a number by itself: it may be of the side that is the longer in every trace."""
+    def build(h, w):
+        net, x, r, c = image(h, w, 8)
+        mean = net.add("ReduceMean", x, net.ints(2), keepdims=0)  # of two channels
+        middle = net.add("Sub", mean, net.constant(np.array([[w / 2, h / 2]], np.float32)))
+        return net.model([1, CHANNELS, h, w], net.add("Div", middle, net.constant(np.float32(max(h, w) / part))))
+    seen = lift_at(thaw, save, tmp_path, build, sides)
+    assert set(seen.values()) <= {"right", "guard"} and "right" in seen.values(), seen
 
 
 @pytest.mark.parametrize("sides", [TELLING, WHOLE, {72: 120, 88: 56}], ids=str)

@@ -108,6 +108,40 @@ def test_windows_that_are_no_cells_stay_as_they_are(thaw, save, tmp_path):
         assert np.array_equal(run.run(None, {"x": image(h, w)})[0], wanted), (h, w)
 
 
+def pool_to(cells, to_the_end=True, op="AveragePool"):
+    """Adaptive pooling as deployments write it: a stride of floor(n / cells), and a kernel of what the last window has left, or of ceil(n / cells)."""
+    def build(h, w):
+        strides = [side // c for side, c in zip((h, w), cells)]
+        kernel = [side - (c - 1) * s if to_the_end else -(-side // c) for side, c, s in zip((h, w), cells, strides)]
+        net = Net()
+        x = net.add(op, net.add("Relu", "x"), kernel_shape=kernel, strides=strides)
+        return net.model([1, 4, h, w], net.add("Neg", x))
+    return build
+
+
+@pytest.mark.parametrize("op", ["AveragePool", "MaxPool"])
+@pytest.mark.parametrize("cells", [(1, 1), (2, 2), (3, 3), (6, 6), (3, 1), (2, 5)], ids=str)
+def test_windows_that_end_with_the_side(thaw, save, tmp_path, cells, op):
+    build = pool_to(cells, op=op)
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": build(h, w) for h, w in [(17, 23), (14, 12), (20, 29)]})
+    for h, w in [(13, 11), (7, 29), (31, 19), (12, 18), (24, 30), (8, 9)]:
+        wanted = session(save(build(h, w), "wanted")).run(None, {"x": image(h, w)})[0]
+        got = run.run(None, {"x": image(h, w)})[0]
+        assert got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-5, (h, w)
+
+
+@pytest.mark.parametrize("to_the_end", [True, False])
+@pytest.mark.parametrize("traces", [[(13, 12), (19, 9), (21, 16)], [(14, 13), (23, 17), (20, 11)]], ids=["both alike", "told"])
+def test_windows_of_a_part_are_refused(thaw, save, tmp_path, to_the_end, traces):
+    """Windows of ceil(n / 3) entries are more than 3 at some sizes. Where both are as long in every trace, nothing tells which they are."""
+    build = pool_to((3, 3), to_the_end)
+    paths = [save(build(h, w), f"trace_{h}x{w}") for h, w in traces]
+    if to_the_end and traces[0] == (14, 13):
+        thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=0)
+    else:
+        assert "kernel_shape" in thaw("lift", *paths, "-o", tmp_path / "out.onnx", code=1).stdout
+
+
 LEAST = 7  # cells, where a side is shorter
 
 

@@ -26,9 +26,10 @@ struct Pool {
   ir::Node* node = nullptr;  // whose result is what was pooled
   ir::Value* data = nullptr;
   ir::DataType type = ir::DataType::kFloat;
-  std::vector<int64_t> sizes;        // of the data
-  std::vector<int64_t> cells;        // along each of these axes; 0 where windows share entries or leave gaps
-  std::vector<int64_t> kernel = {};  // of a node that pools
+  std::vector<int64_t> sizes;         // of the data
+  std::vector<int64_t> cells;         // along each of these axes; 0 where windows share entries or leave gaps
+  std::vector<int64_t> kernel = {};   // of a node that pools
+  std::vector<int64_t> strides = {};  // of one whose windows stand at multiples of these, and nowhere past an end
   std::string_view reduction = "ReduceMean";
   bool taken_apart = false;
 
@@ -36,6 +37,7 @@ struct Pool {
   size_t axis_of_data(size_t axis) const { return sizes.size() - num_axes() + axis; }
   int64_t side(size_t axis) const { return sizes[axis_of_data(axis)]; }
   bool has_rest(size_t axis) const { return !taken_apart && cells[axis] * kernel[axis] != side(axis); }
+  int64_t windows(size_t axis) const { return strides.empty() ? 0 : (side(axis) - kernel[axis]) / strides[axis] + 1; }
   bool is_large(size_t axis) const { return is_large_average(cells[axis], side(axis)); }
 };
 
@@ -57,9 +59,14 @@ Pool pool_of(ir::Node* node, ir::DataType type, std::vector<int64_t> sizes) {
   const auto all = [&](std::string_view name, int64_t value) {
     return std::ranges::all_of(node->attribute_ints(name), [&](int64_t each) { return each == value; });
   };
-  if (pool.sizes.size() != kernel.size() + 2 || !std::ranges::equal(kernel, strides)) return pool;
+  if (pool.sizes.size() != kernel.size() + 2 || kernel.size() != strides.size()) return pool;
   if (!all("pads", 0) || !all("dilations", 1) || node->attribute_string("auto_pad", "NOTSET") != "NOTSET") return pool;
   const bool rounds_up = node->attribute_int("ceil_mode", 0) != 0;
+  bool are_inside = !rounds_up;
+  for (size_t axis = 0; axis < kernel.size(); ++axis)
+    are_inside = are_inside && strides[axis] > 0 && kernel[axis] > 0 && kernel[axis] <= pool.side(axis);
+  if (are_inside) pool.strides.assign(strides.begin(), strides.end());
+  if (!std::ranges::equal(kernel, strides)) return pool;
   for (size_t axis = 0; axis < kernel.size(); ++axis)
     if (kernel[axis] > 0 && (!rounds_up || pool.side(axis) % kernel[axis] == 0))
       pool.cells[axis] = pool.side(axis) / kernel[axis];
@@ -96,7 +103,27 @@ std::vector<Pool> pools_of(const ir::Model& model) {
   return pools;
 }
 
-enum class Form : uint8_t { kPreserved, kProduct, kReshape };
+enum class Form : uint8_t { kPreserved, kProduct, kReshape, kWindows };
+
+// Whether windows stand a part of the side apart, rounded down, and are as long as the last one has left, along each axis. Where they are as
+// long as a part of the side that is rounded up, too, they may be that: as many windows do not fit everywhere then.
+bool end_with_the_side(std::span<const std::vector<Pool>> pools, size_t i) {
+  constexpr int64_t kMostWindows = 8;
+  bool is_told = true, may_be_parts = true;
+  for (size_t axis = 0; axis < pools.front()[i].num_axes(); ++axis) {
+    const int64_t count = pools.front()[i].windows(axis);
+    if (count < 1 || count > kMostWindows) return false;
+    is_told = is_told && count < 3;  // both are the same
+    for (const auto& each : pools) {
+      const Pool& pool = each[i];
+      const int64_t side = pool.side(axis), step = side / count;
+      if (pool.windows(axis) != count || (count > 1 && pool.strides[axis] != step)) return false;
+      if (pool.kernel[axis] != side - (count - 1) * step) return false;
+      may_be_parts = may_be_parts && pool.kernel[axis] == (side + count - 1) / count;
+    }
+  }
+  return is_told || !may_be_parts;
+}
 
 // What the i-th pools of the traces become.
 Form form_of(std::span<const std::vector<Pool>> pools, size_t i) {
@@ -118,7 +145,8 @@ Form form_of(std::span<const std::vector<Pool>> pools, size_t i) {
       return std::ranges::any_of(pools, [&](const auto& each) { return is_so(each[i]); });
     };
     if (!taken_apart && !any_is([&](const Pool& pool) { return pool.kernel[axis] != 1; })) continue;
-    if (any_is([&](const Pool& pool) { return pool.cells[axis] == 0; })) return Form::kPreserved;
+    if (any_is([&](const Pool& pool) { return pool.cells[axis] == 0; }))
+      return end_with_the_side(pools, i) ? Form::kWindows : Form::kPreserved;
     const auto is_no_product = [&](const Pool& pool) {
       return pool.cells[axis] != first.cells[axis] || pool.is_large(axis) || pool.has_rest(axis);
     };
@@ -184,6 +212,31 @@ ir::Value* as_reshape(const Pool& pool, const std::vector<AxisForm>& forms, cons
   return e.reduce(pool.reduction, e.reshape(data, e.concat(std::move(parts), 0)), axes, false);
 }
 
+// One axis after the other: the mean of means, the largest of the largest.
+ir::Value* as_windows(const Pool& pool, const ops::Emit& e) {
+  ir::Value* data = pool.data;
+  for (size_t k = 0; k < pool.num_axes(); ++k) {
+    const auto axis = static_cast<int64_t>(pool.axis_of_data(k));
+    const int64_t count = pool.windows(k);
+    ir::Value* side = e.slice(e.shape(data), axis, axis + 1);
+    ir::Value* step = e.div(side, e.list({count}));
+    std::vector<ir::Value*> cells;
+    for (int64_t at = 0; at < count; ++at) {
+      ir::Value* end = e.sub(side, e.mul(step, e.list({count - 1 - at})));
+      ir::Value* window = e.emit("Slice", {data, e.mul(step, e.list({at})), end, e.list({axis})});
+      cells.push_back(e.reduce(pool.reduction, window, {axis}, true));
+    }
+    data = e.concat(std::move(cells), axis);
+  }
+  return data;
+}
+
+ir::Value* written_as(Form form, std::span<const std::vector<Pool>> pools, size_t i, const Pool& pool,
+                      const ops::Emit& e) {
+  if (form == Form::kProduct) return as_product(pool, e);
+  return form == Form::kWindows ? as_windows(pool, e) : as_reshape(pool, axis_forms(pools, i), e);
+}
+
 }  // namespace
 
 void write_parted_pools_as_products(ir::Model& model) {
@@ -214,8 +267,7 @@ void write_pools_alike(std::vector<Trace>& traces) {
       const Pool& pool = pools[k][i];
       emitter.set_origin(pool.node->name);
       const ops::Emit e = emitter.before(pool.node);
-      ir::Value* made = forms[i] == Form::kProduct ? as_product(pool, e) : as_reshape(pool, axis_forms(pools, i), e);
-      rewrite::replace_value(*pool.node->output(0), *made);
+      rewrite::replace_value(*pool.node->output(0), *written_as(forms[i], pools, i, pool, e));
     }
     rewrite::remove_unused(*traces[k].model);
   }

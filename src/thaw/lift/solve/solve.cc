@@ -157,6 +157,23 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
     if (before_more < 0 || after_more < 0 || before_more + after_more == 0) continue;
     if (auto found = up_to_windows(window, true, before_more, after_more)) return found;
   }
+  // What is missing to whole windows is halved between both ends, where the traces tell which of them gets the larger half.
+  const auto halves = [&](int64_t window, bool more_before) {
+    return each(
+        [&](const Variable& size, size_t i) -> std::optional<Dim> {
+          const bool is_larger = (i < wanted.size() / 2) == more_before;
+          for (size_t k = 0; k < wanted[i].size(); ++k)
+            if (size.at[k] <= 0 || (missing_to(size.at[k], window) + (is_larger ? 1 : 0)) / 2 != wanted[i][k])
+              return std::nullopt;
+          const Dim missing = dim::ceil_div(size.symbol, window) * Dim(window) - size.symbol;
+          return is_larger ? dim::ceil_div(missing, 2) : dim::floor_div(missing, 2);
+        },
+        true);
+  };
+  for (const int64_t window : around.windows) {
+    auto less_before = halves(window, false), more_before = halves(window, true);
+    if (less_before.has_value() != more_before.has_value()) return less_before ? less_before : more_before;
+  }
   const auto up_to_size = [&](const Variable& size, size_t i) -> std::optional<Dim> {
     const std::vector<int64_t>& at = wanted[i];
     Values whole = size.at;

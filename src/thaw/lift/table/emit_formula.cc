@@ -4,6 +4,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "thaw/lift/table/formula.h"
 
 namespace thaw::lifting {
@@ -152,9 +154,9 @@ ir::Value* emit_formula(const Formula& formula, std::span<const dim::Dim> axes, 
   return Emission(axes, emitter).of(formula);
 }
 
-ir::Value* emit_number(const Formula& formula, ir::DataType type, bool is_scaled, TableEmitter& emitter) {
+ir::Value* emit_number(const Formula& formula, ir::DataType type, bool is_scaled, size_t among, TableEmitter& emitter) {
   const dim::Dim axes[] = {dim::Dim(1)};
-  emitter.note({form_of(formula), sizes_in(formula), is_scaled});
+  emitter.note({fmt::format("{} among {}", form_of(formula), among), sizes_in(formula), is_scaled});
   return Emission(axes, emitter, type).of(formula);
 }
 

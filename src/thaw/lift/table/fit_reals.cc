@@ -111,6 +111,7 @@ class RealSearch {
     };
     for (const Size& n : sizes_)
       if (auto fit = by(n, kLines)) return fit;
+    if (auto half = half_of_size(wanted)) return half;
     for (const Size& n : sizes_) {
       if (auto fit = by(n, kOthers)) return fit;
       if (auto quotient = over(n, wanted); quotient && attempt(*quotient)) return quotient;
@@ -149,6 +150,15 @@ class RealSearch {
     const auto size = context_.solver.solve(integers, around_);
     if (!size) return std::nullopt;
     return Size{*size, std::move(integers)};
+  }
+
+  // Middles of cells, and what lies between them.
+  std::optional<RealFit> half_of_size(const std::vector<double>& wanted) const {
+    std::vector<double> twice;
+    std::ranges::transform(wanted, std::back_inserter(twice), [](double value) { return 2 * value; });
+    const auto size = whole_size(twice);
+    if (!size) return std::nullopt;
+    return RealFit{as_real(*size) / real_number(2), false};
   }
 
   // A size and what keeps a division by it from being one by 0: how positions are normalised.
@@ -201,19 +211,20 @@ std::optional<TableFit> fit_reals(std::span<const ir::Tensor* const> tensors, co
   const RealSearch search(context, type);
   std::vector<std::function<ir::Value*(TableEmitter&)>> elements;
   std::vector<std::string> text;
-  for (size_t i = 0; i < values[0].size(); ++i) {
+  const size_t among = values[0].size();
+  for (size_t i = 0; i < among; ++i) {
     std::vector<double> wanted;
     for (const auto& each : values) wanted.push_back(each[i]);
     if (std::ranges::all_of(wanted, [&](double v) { return v == wanted[0]; })) {
       elements.emplace_back(
-          [number = real_number(wanted[0]), type](TableEmitter& e) { return emit_number(number, type, false, e); });
+          [=, number = real_number(wanted[0])](TableEmitter& e) { return emit_number(number, type, false, among, e); });
       text.push_back(fmt::format("{:.9g}", wanted[0]));
       continue;
     }
     const auto fit = search.solve(wanted);
     if (!fit) return std::nullopt;
     elements.emplace_back(
-        [fit = *fit, type](TableEmitter& e) { return emit_number(fit.formula, type, fit.is_scaled, e); });
+        [=, fit = *fit](TableEmitter& e) { return emit_number(fit.formula, type, fit.is_scaled, among, e); });
     text.push_back(to_string(fit->formula));
   }
   TableFit fit;

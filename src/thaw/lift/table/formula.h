@@ -169,8 +169,8 @@ Numbers rounding_of(const Formula& formula, const Points& points);
 // The formula over axes of these sizes, each given or 1: int64, float or bool.
 ir::Value* emit_formula(const Formula& formula, std::span<const dim::Dim> axes, TableEmitter& emitter);
 
-// A number that is computed of sizes, in float or double: [1].
-ir::Value* emit_number(const Formula& formula, ir::DataType type, bool is_scaled, TableEmitter& emitter);
+// A number that is computed of sizes, in float or double: [1]. among: how many stand in the list that it is of.
+ir::Value* emit_number(const Formula& formula, ir::DataType type, bool is_scaled, size_t among, TableEmitter& emitter);
 
 // As people write it: "sqrt(n) / 8". form_of: the same for any sizes.
 std::string to_string(const Formula& formula);

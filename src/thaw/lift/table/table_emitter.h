@@ -10,7 +10,7 @@
 
 namespace thaw::lifting {
 
-// A number that is computed of sizes. form: how, whatever the sizes. is_scaled: by a factor, which may stand for a part of a size that is
+// A number that is computed of sizes. form: how, whatever the sizes, and among how many numbers it stands. is_scaled: by a factor, which may stand for a part of a size that is
 // rounded.
 struct NumberOfSizes {
   std::string form;

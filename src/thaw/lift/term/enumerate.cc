@@ -30,12 +30,14 @@ constexpr size_t kMostHalved = 48;                   // forms whose differences 
 constexpr double kOddShare = 7;
 // To the nearest, as frames around their middles are counted: rarer than up, but no number has to be said.
 constexpr double kNearest = 5.25;
-constexpr double kUpwards = 2.5, kDownwards = 3.5;
 constexpr double kOtherWay = 3, kHalfOfCut = 3;
 constexpr double kMoreThanABatch = 4;
 constexpr double kCutPosition = 4;  // more than a cut size
 constexpr double kFills = 5;        // fewer than another amount of a Pad
 constexpr double kSum = 3, kDifference = 3.5, kExtreme = 4.5, kHalf = 4;
+
+// To whole pieces: up, down, and what is missing or left.
+double bits_of_rounding(Shape shape) { return shape == Shape::kUp ? 2.5 : shape == Shape::kMissing ? 3 : 3.5; }
 
 int64_t floor_of(int64_t a, int64_t n) { return a / n - (a % n < 0 ? 1 : 0); }
 int64_t ceil_of(int64_t a, int64_t n) { return -floor_of(-a, n); }
@@ -171,10 +173,8 @@ class Making {
       // What is cut twice is rounded the same way both times, mostly.
       add(Shape::kFloor, n, 1, 1 + piece + (part_ < 0 ? kOtherWay : 0));
       add(Shape::kCeil, n, 1, 1.5 + piece + (part_ > 1 ? kOtherWay : 0));
-      add(Shape::kUp, n, 1, kUpwards + piece);
-      add(Shape::kMissing, n, 1, 3 + piece);
-      add(Shape::kDown, n, 1, kDownwards + piece);
-      add(Shape::kLeft, n, 1, 3.5 + piece);
+      for (const Shape shape : {Shape::kUp, Shape::kMissing, Shape::kDown, Shape::kLeft})
+        add(shape, n, 1, bits_of_rounding(shape) + piece);
       add(Shape::kHalfMissingDown, n, 1, 4.5 + piece);
       add(Shape::kHalfMissingUp, n, 1, 4.5 + piece);
     }
@@ -226,7 +226,7 @@ const Forms::Form& Forms::pieces(const Form& itself, Shape shape, int64_t n) {
   if (is_new) {
     form.shape = shape;
     form.n = n;
-    form.bits = (shape == Shape::kUp ? kUpwards : kDownwards) + bits_of_piece(n);
+    form.bits = bits_of_rounding(shape) + bits_of_piece(n);
     for (int64_t& v : form.at) v = value_of(shape, n, form.p, v);
     form.hash = hash_of(form.at);
   }
@@ -317,24 +317,36 @@ void Terms::find_linear(Wanted wanted, std::vector<Found>& found) const {
   }
 }
 
-// Whole pieces longer than any form's, of which the integers themselves tell: what a stride and the halves after it share.
+// Whole pieces longer than any form's, of which the integers themselves tell: what a stride and the halves after it share. And what a size
+// misses to them, or leaves of them, as the hops of a codec.
 void Terms::find_long_pieces(Wanted wanted, std::deque<Used>& used, std::vector<Found>& found) const {
-  int64_t piece = 0;
-  for (const int64_t v : wanted) piece = std::gcd(piece, v);
-  if (piece <= kLargestPiece) return;
+  constexpr int64_t kMostParts = 16;
+  const auto shared = [&](const auto& whole_at) {
+    int64_t piece = 0;
+    for (size_t k = 0; k < num_traces_; ++k) piece = std::gcd(piece, whole_at(k));
+    return piece;
+  };
+  const int64_t of_wanted = shared([&](size_t k) { return wanted[k]; });
   for (const Used& x : forms_) {
     if (x.form->shape != Shape::kItself || x.form->part != 1 || x.cut == Atom::Cut::kNot) continue;
-    for (const Shape shape : {Shape::kUp, Shape::kDown}) {
-      bool fits = true, is_whole = true;
-      for (size_t k = 0; k < num_traces_ && fits; ++k) {
-        fits = value_of(shape, piece, 1, x.at()[k]) == wanted[k];
-        is_whole &= x.at()[k] == wanted[k];
+    const int64_t filled = shared([&](size_t k) { return x.at()[k] + wanted[k]; });
+    const int64_t cut = shared([&](size_t k) { return x.at()[k] - wanted[k]; });
+    for (const auto& [shape, whole] : {std::pair{Shape::kUp, of_wanted}, std::pair{Shape::kDown, of_wanted},
+                                       std::pair{Shape::kMissing, filled}, std::pair{Shape::kLeft, cut}})
+      // A piece may be a part of what all traces share.
+      for (int64_t part = 1; part <= kMostParts && whole / part > kLargestPiece; ++part) {
+        const int64_t piece = whole / part;
+        bool fits = whole % part == 0, is_as_it_is = true;
+        for (size_t k = 0; k < num_traces_ && fits; ++k) {
+          fits = value_of(shape, piece, 1, x.at()[k]) == wanted[k];
+          is_as_it_is &= x.at()[k] == wanted[k];
+        }
+        if (!fits || is_as_it_is) continue;
+        const Forms::Form& form = made_->pieces(*x.form, shape, piece);
+        const bool fills = meaning_ == Meaning::kPadding && shape == Shape::kMissing && x.role == Atom::Role::kAround;
+        used.push_back({&form, x.bits + form.bits, false, false, false, x.role, x.cut});
+        found.push_back({Operator::kNone, &used.back(), nullptr, 1, 0, used.back().bits - (fills ? kFills : 0)});
       }
-      if (!fits || is_whole) continue;
-      const Forms::Form& form = made_->pieces(*x.form, shape, piece);
-      used.push_back({&form, x.bits + form.bits, false, false, false, x.role, x.cut});
-      found.push_back({Operator::kNone, &used.back(), nullptr, 1, 0, used.back().bits});
-    }
   }
 }
 

@@ -106,7 +106,7 @@ class Forms {
   };
   // In the order in which they are made; they stay.
   const std::vector<Form>& of(const Atom& atom);
-  // Whole pieces of any length in an atom that is as it is: kUp or kDown. It stays.
+  // Whole pieces of any length in an atom that is as it is: kUp, kDown, kMissing or kLeft. It stays.
   const Form& pieces(const Form& itself, Shape shape, int64_t n);
 
  private:

@@ -119,6 +119,26 @@ TEST(Terms, HaveWholePiecesOfAnyLength) {
     }
 }
 
+// What is missing to such pieces, and what is left of them, also where all traces are whole pieces of a multiple.
+TEST(Terms, HaveWhatIsMissingToPiecesOfAnyLength) {
+  dim::Scope scope;
+  const Values lengths{2291, 1197, 908, 1307, 1750, 2001, 2080, 2816, 3527};
+  Forms forms;
+  const Terms terms({{scope.symbol("n"), lengths}}, kTraces, forms);
+  for (int64_t n = 65; n <= 400; ++n)
+    for (const bool is_missing : {true, false}) {
+      Values at;
+      for (const int64_t v : lengths) at.push_back(is_missing ? (v + n - 1) / n * n - v : v % n);
+      const Values wanted(at.begin(), at.begin() + kTraces);
+      int64_t shared = 0;
+      for (size_t k = 0; k < kTraces; ++k)
+        shared = std::gcd(shared, is_missing ? lengths[k] + at[k] : lengths[k] - at[k]);
+      if (shared / n <= 16) {
+        ASSERT_TRUE(has(terms.find(wanted, 200), at)) << n << ": " << testing::PrintToString(at);
+      }
+    }
+}
+
 // Sums, differences and products of two plain forms, tried pair by pair.
 TEST(Terms, HaveEveryPairOfPlainForms) {
   const TwoSides sides;
