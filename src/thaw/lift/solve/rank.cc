@@ -277,8 +277,9 @@ std::vector<Solution> Solver::other_sizes(std::span<const int64_t> wanted, const
 }
 
 std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Taken& taken) const {
-  // In bits: what is rounded at no plain share of a piece takes so many more.
-  constexpr double kOpen = 8, kOpenOfTables = 5;
+  // In bits: what is rounded at no plain share of a piece takes so many more. A side of an input is mostly itself, though it may be twice a
+  // half that is rounded.
+  constexpr double kOpen = 8, kOpenOfTables = 5, kOpenOfSides = 4;
   // Where the entries of a table change is an integer of the traces; what it is counted by is none.
   const bool is_end = taken.around.ends && taken.rule == Rule::kTerm;
   const bool is_operand = is_end || (!taken.around.only_windows && !taken.around.axes.empty());
@@ -293,7 +294,10 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
   const auto is_even = [](int64_t v) { return v % 2 == 0; };
   // A tensor of a table's length says how it is rounded, unless all traces are whole.
   const bool is_measured = !is_operand && taken.rule == Rule::kTensor;
-  const double room = is_measured ? 0 : (is_operand ? kOpen : kOpenOfTables) - (is_of_distances ? kBitsOfDistances : 0),
+  const double of_integer = taken.rule == Rule::kVariable ? kOpenOfSides : kOpen;
+  const double room = is_measured
+                          ? 0
+                          : (is_operand ? of_integer : kOpenOfTables) - (is_of_distances ? kBitsOfDistances : 0),
                written = bits_of_list(wanted);
   const SharedRemainders none, &shared = is_operand || is_measured ? shared_remainders() : none;
   const auto differs_there = [&](const Term& term) {

@@ -336,12 +336,14 @@ void Terms::find_long_pieces(Wanted wanted, std::deque<Used>& used, std::vector<
       // A piece may be a part of what all traces share.
       for (int64_t part = 1; part <= kMostParts && whole / part > kLargestPiece; ++part) {
         const int64_t piece = whole / part;
-        bool fits = whole % part == 0, is_as_it_is = true;
+        bool fits = whole % part == 0, is_as_it_is = true, is_within_one = shape == Shape::kMissing;
         for (size_t k = 0; k < num_traces_ && fits; ++k) {
           fits = value_of(shape, piece, 1, x.at()[k]) == wanted[k];
           is_as_it_is &= x.at()[k] == wanted[k];
+          is_within_one &= x.at()[k] <= piece;
         }
-        if (!fits || is_as_it_is) continue;
+        // What is missing to one piece in every trace is a number less the size.
+        if (!fits || is_as_it_is || is_within_one) continue;
         const Forms::Form& form = made_->pieces(*x.form, shape, piece);
         const bool fills = meaning_ == Meaning::kPadding && shape == Shape::kMissing && x.role == Atom::Role::kAround;
         used.push_back({&form, x.bits + form.bits, false, false, false, x.role, x.cut});

@@ -133,7 +133,7 @@ TEST(Terms, HaveWhatIsMissingToPiecesOfAnyLength) {
       int64_t shared = 0;
       for (size_t k = 0; k < kTraces; ++k)
         shared = std::gcd(shared, is_missing ? lengths[k] + at[k] : lengths[k] - at[k]);
-      if (shared / n <= 16) {
+      if (shared / n <= 16) {  // all lengths are longer
         ASSERT_TRUE(has(terms.find(wanted, 200), at)) << n << ": " << testing::PrintToString(at);
       }
     }
