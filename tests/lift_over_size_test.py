@@ -20,6 +20,8 @@ def centres(h, w, r, c):
 TABLES = {
     "centres": centres,
     "columns only": lambda h, w, r, c: centres(h, w, r, c)[:, :1],
+    "centres over the longer side": lambda h, w, r, c: centres(max(h, w), max(h, w), r, c),
+    "centres over the shorter side": lambda h, w, r, c: centres(min(h, w), min(h, w), r, c),
     "boxes": lambda h, w, r, c: np.tile(BOXES, (r * c, 1)).reshape(r * c, -1) / min(h, w),
     "one after the other": lambda h, w, r, c: np.resize(BOXES, (r * c, 4)) / max(h, w),
     "edges": lambda h, w, r, c: np.stack([cells(r, c)[1] * 8 / w, cells(r, c)[1] * 8 / w + 6 / w], -1),
@@ -65,7 +67,7 @@ def test_tables(thaw, save, tmp_path, table):
     assert set(seen.values()) == {"right"}, seen
 
 
-@pytest.mark.parametrize("sides", [WHOLE, {64: 64, 96: 96, 160: 160}, {72: 120, 88: 56}], ids=str)
+@pytest.mark.parametrize("sides", [WHOLE, {64: 64, 96: 96, 160: 160}, {72: 120, 88: 56}, {48: 104, 80: 160, 64: 136}, {104: 48, 160: 80, 136: 64}], ids=str)
 @pytest.mark.parametrize("of", ["side", "cells"])
 @pytest.mark.parametrize("table", TABLES)
 def test_tables_of_sides_that_are_multiples(thaw, save, tmp_path, table, of, sides):

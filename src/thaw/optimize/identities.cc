@@ -11,6 +11,15 @@ ir::Value* same_value(const Site& s) { return s.input(0); }
 // Elements in their order: where the shape is the same for every size, so is the tensor. Slices go forward then.
 ir::Value* same_shape(const Site& s) { return s.keeps_shape_of(0) ? s.input(0) : nullptr; }
 
+// A shape of which nothing is known is not said to be that of the data by how many elements there are: a Reshape may be there to end where it
+// is another (rewrite/guard_inputs.h).
+ir::Value* reshaped_as_it_is(const Site& s) {
+  const bool is_computed = s.node().op_type() == "Reshape" && s.input(1) && !constant_of(s.input(1));
+  const ops::ElementsPtr target = is_computed ? s.in(1).elements : nullptr;
+  const auto is_known = [](const ops::Element& size) { return size.as_dim().is_known(); };
+  return is_computed && (!target || !std::ranges::all_of(*target, is_known)) ? nullptr : same_shape(s);
+}
+
 ir::Value* whole_slice(const Site& s) {
   if (s.node().inputs().size() > 4 && s.node().input(4)) {
     const auto steps = s.integers(4, "");
@@ -152,7 +161,7 @@ const Simplification kIdentities[] = {
     {"drop a Cast to the type that is there", {"Cast", "CastLike"}, same_type},
     {"drop a reshaping to the shape that is there",
      {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile"},
-     same_shape},
+     reshaped_as_it_is},
     {"drop a Transpose that moves nothing", {"Transpose"}, unmoved},
     {"drop a Slice of the whole", {"Slice"}, whole_slice},
     {"drop a Pad by nothing", {"Pad"}, no_padding},

@@ -342,7 +342,7 @@ class OneTraceAttempt {
         if (is_changed(i) && is_doubtful_[i])
           unsure += fmt::format("; here {} does as well in every case, but it is {} elsewhere", number,
                                 dim::to_string(taken(i).dim));
-        for (const dim::Dim other : taken(i).same_here) untold_.push_back(taken(i).dim - other);
+        for (const dim::Dim other : taken(i).same_here) note_untold(taken(i).dim - other);
         if (others.empty()) continue;
         const std::string doubt =
             fmt::format("no case tells {} from {}", dim::to_string(taken(i).dim), fmt::join(others, " or "));
@@ -364,6 +364,11 @@ class OneTraceAttempt {
     }
   }
 
+  void note_untold(dim::Dim distance) {
+    const auto is_it = [&](dim::Dim known) { return dim::same(known, distance); };
+    if (distance.is_symbolic() && std::ranges::none_of(untold_, is_it)) untold_.push_back(distance);
+  }
+
   // What is one size at the export and in every case, and another elsewhere. And free sizes that are the same in all: where a list of sizes
   // has the number, nothing tells whether it is one of them; what is read from values, nothing tells at others.
   void guard_untold() {
@@ -383,12 +388,10 @@ class OneTraceAttempt {
       names.push_back(fmt::format("{}={}", size.name, *size.at));
     }
     if (distances.empty()) return;
-    dim::Dim distance = 0;
-    for (const dim::Dim off : distances) distance = distance + off * off;  // squares do not cancel
     rewrite::InputGuard inputs(model_);
     nodes_.emplace(model_, "guard");  // what was computed before may be gone
     start_emitter();
-    if (!inputs.put(*emitter_, {&distance, 1}, input_shapes())) return;
+    if (!inputs.put(*emitter_, distances, input_shapes())) return;
     if (!untold_.empty())
       note(
           "where sizes differ that no case tells from each other, the model ends with an error of Reshape; a case at "

@@ -157,18 +157,33 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
     if (before_more < 0 || after_more < 0 || before_more + after_more == 0) continue;
     if (auto found = up_to_windows(window, true, before_more, after_more)) return found;
   }
-  // What is missing to whole windows is halved between both ends, where the traces tell which of them gets the larger half.
-  const auto halves = [&](int64_t window, bool more_before) {
-    return each(
-        [&](const Variable& size, size_t i) -> std::optional<Dim> {
-          const bool is_larger = (i < wanted.size() / 2) == more_before;
-          for (size_t k = 0; k < wanted[i].size(); ++k)
-            if (size.at[k] <= 0 || (missing_to(size.at[k], window) + (is_larger ? 1 : 0)) / 2 != wanted[i][k])
-              return std::nullopt;
-          const Dim missing = dim::ceil_div(size.symbol, window) * Dim(window) - size.symbol;
-          return is_larger ? dim::ceil_div(missing, 2) : dim::floor_div(missing, 2);
-        },
-        true);
+  // What is missing to whole windows is halved between both ends of an axis, where the traces tell which of them gets the larger half. An axis
+  // that misses nothing in any trace, and one of which an end is none, stays what it is.
+  const auto halves = [&](int64_t window, bool more_before) -> std::optional<std::vector<Dim>> {
+    std::vector<Dim> found(wanted.size());
+    for (size_t axis = 0; by_axis && axis < rank; ++axis) {
+      const Variable& size = around.axes[axis];
+      const auto is_half = [&](size_t end) {
+        const int64_t more = (end < rank) == more_before ? 1 : 0;
+        for (size_t k = 0; k < size.at.size(); ++k)
+          if (size.at[k] <= 0 || (missing_to(size.at[k], window) + more) / 2 != wanted[end][k]) return false;
+        return size.symbol.is_known() && size.varies();
+      };
+      const auto is_whole = [&](int64_t at) { return missing_to(at, window) == 0; };
+      if (is_half(axis) && is_half(axis + rank) && !std::ranges::all_of(size.at, is_whole)) {
+        const Dim missing = dim::ceil_div(size.symbol, window) * Dim(window) - size.symbol;
+        const Dim less = dim::floor_div(missing, 2), more = dim::ceil_div(missing, 2);
+        found[axis] = more_before ? more : less;
+        found[axis + rank] = more_before ? less : more;
+      } else if (is_constant(wanted[axis]) && is_constant(wanted[axis + rank])) {
+        found[axis] = Dim(wanted[axis].front());
+        found[axis + rank] = Dim(wanted[axis + rank].front());
+      } else {
+        return std::nullopt;
+      }
+    }
+    const auto is_amount = [](Dim amount) { return amount.is_symbolic(); };
+    return std::ranges::any_of(found, is_amount) ? std::optional(std::move(found)) : std::nullopt;
   };
   for (const int64_t window : around.windows) {
     auto less_before = halves(window, false), more_before = halves(window, true);

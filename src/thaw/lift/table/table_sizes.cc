@@ -131,7 +131,9 @@ std::vector<Limit> limits_of_multiples(const Size& size, const std::vector<Size>
     bool is_multiple = true;
     for (size_t k = 0; k < size.at.size() && is_multiple; ++k)
       is_multiple = size.at[k] % times == 0 && size.at[k] / times * of_other == other.at[k];
-    for (const dim::Dim alike : is_multiple ? solver.sizes_as_large(other.at) : std::vector<dim::Dim>())
+    std::vector<dim::Dim> all = is_multiple ? solver.sizes_as_large(other.at) : std::vector<dim::Dim>();
+    if (is_multiple && sides == OfSides::kAny) all.push_back(other.dim);
+    for (const dim::Dim alike : all)
       if (sides == OfSides::kAny || dim::symbols_of(alike) != symbols)
         add_equal(limits, dim::Dim(of_other) * size.dim, dim::Dim(times) * alike);
   }

@@ -257,8 +257,10 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
       const auto is_among = [&](const std::vector<int64_t>& pieces) {
         return is_part && std::ranges::find(pieces, form.n) != pieces.end();
       };
-      bool is_exact = !is_part || (form.shape == Shape::kFloor && form.part == 1);
+      const bool may_be_exact = form.shape == Shape::kFloor || (num_traces_ == 1 && form.shape == Shape::kCeil);
+      bool is_exact = !is_part || (may_be_exact && form.part == 1);
       for (size_t k = 0; k < num_traces_ && is_part && is_exact; ++k) is_exact = form.at[k] * form.n == atom.at[k];
+      if (num_traces_ == 1 && !may_be_of_one(form, is_exact)) continue;
       const bool is_of_readers = is_among(cuts.readers), is_told = is_of_readers && is_whole_piece(form);
       const bool is_known = is_of_readers || is_among(cuts.others);
       double bits = atom.bits + form.bits - (is_known ? bits_of_piece(form.n) - kBitsOfWindow : 0);
@@ -268,12 +270,12 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
   }
   std::ranges::stable_sort(forms_, {}, &Used::bits);
   std::unordered_map<uint64_t, const Forms::Form*> functions;
-  std::erase_if(forms_, [&](const Used& used) {
-    const uint64_t atom =
-        num_traces_ > 1 ? 0 : reinterpret_cast<uintptr_t>(used.form->of.expr());  // each tells its own
-    const auto [same, is_new] = functions.emplace(used.form->hash ^ atom, used.form);
-    return !is_new && same->second->at == used.form->at;
-  });
+  // The points of one trace may not tell functions apart that differ elsewhere.
+  if (num_traces_ > 1)
+    std::erase_if(forms_, [&](const Used& used) {
+      const auto [same, is_new] = functions.emplace(used.form->hash, used.form);
+      return !is_new && same->second->at == used.form->at;
+    });
   while (num_of_pairs_ < forms_.size() && forms_[num_of_pairs_].bits <= kMostOfAPair) {
     const auto here = std::span(forms_[num_of_pairs_].at()).first(num_traces_);
     by_traces_[hash_of(here)].push_back(static_cast<uint32_t>(num_of_pairs_++));
@@ -321,6 +323,7 @@ void Terms::find_linear(Wanted wanted, std::vector<Found>& found) const {
 // misses to them, or leaves of them, as the hops of a codec.
 void Terms::find_long_pieces(Wanted wanted, std::deque<Used>& used, std::vector<Found>& found) const {
   constexpr int64_t kMostParts = 16;
+  constexpr double kNoMorePieces = 1;
   const auto shared = [&](const auto& whole_at) {
     int64_t piece = 0;
     for (size_t k = 0; k < num_traces_; ++k) piece = std::gcd(piece, whole_at(k));
@@ -336,18 +339,26 @@ void Terms::find_long_pieces(Wanted wanted, std::deque<Used>& used, std::vector<
       // A piece may be a part of what all traces share.
       for (int64_t part = 1; part <= kMostParts && whole / part > kLargestPiece; ++part) {
         const int64_t piece = whole / part;
-        bool fits = whole % part == 0, is_as_it_is = true, is_within_one = shape == Shape::kMissing;
+        bool fits = whole % part == 0, is_as_it_is = true,
+             are_as_many = shape == Shape::kMissing || shape == Shape::kLeft;
         for (size_t k = 0; k < num_traces_ && fits; ++k) {
           fits = value_of(shape, piece, 1, x.at()[k]) == wanted[k];
           is_as_it_is &= x.at()[k] == wanted[k];
-          is_within_one &= x.at()[k] <= piece;
+          are_as_many &= ceil_of(x.at()[k], piece) == ceil_of(x.at()[0], piece);
         }
-        // What is missing to one piece in every trace is a number less the size.
-        if (!fits || is_as_it_is || is_within_one) continue;
+        if (!fits || is_as_it_is) continue;
         const Forms::Form& form = made_->pieces(*x.form, shape, piece);
-        const bool fills = meaning_ == Meaning::kPadding && shape == Shape::kMissing && x.role == Atom::Role::kAround;
-        used.push_back({&form, x.bits + form.bits, false, false, false, x.role, x.cut});
-        found.push_back({Operator::kNone, &used.back(), nullptr, 1, 0, used.back().bits - (fills ? kFills : 0)});
+        double bits = x.bits + form.bits;
+        if (are_as_many) {
+          // Of as many pieces in every trace, it is a number less the size, or the size less a number; this may be meant.
+          const int64_t factor = shape == Shape::kMissing ? -1 : 1;
+          const double number = bits_of_offset(wanted[0] - factor * x.at()[0], false);
+          bits = std::max(bits, x.bits + bits_of_factor(factor) + number + kNoMorePieces);
+        } else if (meaning_ == Meaning::kPadding && shape == Shape::kMissing && x.role == Atom::Role::kAround) {
+          bits -= kFills;
+        }
+        used.push_back({&form, bits, false, false, false, x.role, x.cut});
+        found.push_back({Operator::kNone, &used.back(), nullptr, 1, 0, bits});
       }
   }
 }
@@ -657,6 +668,15 @@ bool Terms::is_told(const Found& term) {
   return !rounds(term) && term.x->role == Atom::Role::kAround && (!term.y || term.y->role == Atom::Role::kAround);
 }
 
+namespace {
+
+void add_same(Term& term, Dim other) {
+  const auto is_it = [&](Dim known) { return dim::same(known, other); };
+  if (!is_it(term.size) && std::ranges::none_of(term.same, is_it)) term.same.push_back(other);
+}
+
+}  // namespace
+
 std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
   if (!std::ranges::all_of(wanted, is_small)) return {};
   std::vector<Found> found;
@@ -682,7 +702,7 @@ std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
     std::optional<Values> at = values(each);
     if (!at) continue;
     if (const auto known = std::ranges::find(terms, *at, &Term::at); known != terms.end()) {
-      if (num_traces_ == 1 && each.bits <= known->bits + kNearlyAsPlain) known->same.push_back(size(each));
+      if (num_traces_ == 1 && each.bits <= known->bits + kNearlyAsPlain) add_same(*known, size(each));
       continue;
     }
     if (const Dim whole = size(each); whole.is_known())

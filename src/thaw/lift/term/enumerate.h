@@ -153,10 +153,12 @@ class Terms {
   };
   // At which what never differs says nothing.
   std::span<const int64_t> in_traces(const std::vector<int64_t>& at) const;
-  static bool is_factor(const Used& used) { return used.form->shape == Forms::Shape::kLast; }
+  static bool is_factor(const Forms::Form& form) { return form.shape == Forms::Shape::kLast; }
+  static bool is_factor(const Used& used) { return is_factor(*used.form); }
   using Values = std::vector<int64_t>;
   using Wanted = std::span<const int64_t>;
 
+  static bool may_be_of_one(const Forms::Form& form, bool is_exact);
   void find_of_one(int64_t wanted, std::vector<Found>& found) const;
   void find_multiples_of_one(int64_t wanted, std::vector<Found>& found) const;
   void find_products_of_one(int64_t wanted, std::vector<Found>& found) const;
