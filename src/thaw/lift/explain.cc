@@ -108,11 +108,6 @@ bool is_short(const ir::Tensor& tensor) {
   return tensor.dims.size() <= 1 && tensor.num_elements() <= kMostNumbers;
 }
 
-bool grows(const Difference& difference) {
-  return std::ranges::any_of(difference.tensors,
-                             [&](const ir::Tensor* t) { return t->dims != difference.tensors.front()->dims; });
-}
-
 // How much is padded follows from what is padded: the same amounts stand at sizes that have nothing to do with each other.
 std::vector<std::vector<int64_t>> padded_sizes(Lifting& l, const Difference& difference, const SizesAround& sizes) {
   std::vector<std::vector<int64_t>> padded;

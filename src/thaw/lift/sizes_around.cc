@@ -92,8 +92,7 @@ SizesInTraces SizesAround::in_traces(std::span<const FittedTable> solved) const 
   std::unordered_set<const ir::Value*> frozen, grow;
   for (const Difference& difference : lifting_.alignment.differences) {
     frozen.insert(difference.value);
-    const auto is_longer = [&](const ir::Tensor* table) { return table->dims != difference.tensors.front()->dims; };
-    if (std::ranges::any_of(difference.tensors, is_longer)) grow.insert(difference.value);
+    if (grows(difference)) grow.insert(difference.value);
   }
   for (const FittedTable& table : solved)
     for (const Difference* reader : table.readers) {

@@ -317,6 +317,11 @@ std::string place_of(const Difference& difference) {
   return fmt::format("{} reads '{}'", difference.node->describe(), difference.value->name());
 }
 
+bool grows(const Difference& difference) {
+  return std::ranges::any_of(difference.tensors,
+                             [&](const ir::Tensor* t) { return t->dims != difference.tensors.front()->dims; });
+}
+
 void sort_by_nodes(Alignment& alignment) {
   std::unordered_map<const ir::Node*, size_t> places;
   for (const ir::Node* node : alignment.nodes.front()) places.emplace(node, places.size());

@@ -24,6 +24,9 @@ struct Difference {
   std::map<size_t, dim::Dim> taken = {};
 };
 
+// Whether it has another shape in some trace.
+bool grows(const Difference& difference);
+
 // "Reshape 'x' reads 'shape'": as reports name it.
 std::string place_of(const Difference& difference);
 

@@ -15,8 +15,8 @@ namespace thaw::lifting {
 // each of the two axes, of as many cells. Where none has, the image is cut into cells by a Reshape. Where windows leave out what is
 // behind them in some trace, they do elsewhere, too, and how long they are tells how many they are. Where they never do, a side that is no
 // multiple of the cells is refused: nothing tells what becomes of the rest. Where windows share entries, as those of an axis of n
-// that are floor(n / s) apart, and as long as the last one has left, each is cut out by itself. Pools of the traces are compared in their order; where they
-// are not as many, or are something else, nothing is done.
+// that are floor(n / s) apart, and as long as the last one has left, each is cut out by itself. Pools of the traces are compared in their
+// order; where they are not as many, or are something else, nothing is done.
 void write_pools_alike(std::vector<Trace>& traces);
 
 // Each that is taken apart, as such products, whatever other traces have: a side that has as many entries as cells leaves its pool

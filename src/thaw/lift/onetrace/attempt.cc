@@ -395,8 +395,7 @@ class OneTraceAttempt {
     if (!untold_.empty())
       note(
           "where sizes differ that no case tells from each other, the model ends with an error of Reshape; a case at "
-          "which "
-          "they differ tells the rest");
+          "which they differ tells the rest");
     if (!names.empty())
       note(fmt::format(
           "known at {} alone, which no case varies: at any other the model ends with an error of Reshape; a case at "

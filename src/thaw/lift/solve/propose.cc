@@ -18,11 +18,6 @@ constexpr size_t kMostProposals = 24, kMostLookedAt = 200;
 constexpr double kSize = 1;                             // bits
 constexpr int64_t kLargestProposed = int64_t{1} << 28;  // as of terms
 
-// Of one point alone, nothing is known to be constant.
-bool never_varies(const Values& at) {
-  return at.size() > 1 && std::ranges::all_of(at, [&](int64_t v) { return v == at.front(); });
-}
-
 bool is_size(const Values& at) {
   return std::ranges::all_of(at, [](int64_t v) { return v >= 0 && v < kLargestProposed; });
 }
@@ -39,7 +34,7 @@ Values product_of(const Values& a, const Values& b) {
 
 void find_products(std::span<Point> points) {
   for (Point& p : points) {
-    if (never_varies(p.at)) continue;
+    if (is_steady(p.at)) continue;
     const auto is = [&](Dim dim, const Values& at) {
       if (at == p.at && p.product.is_unknown()) p.product = dim;
     };
@@ -68,7 +63,7 @@ Proposer::Proposer(std::span<const Point> points) : num_values_(points.empty() ?
   for (const Point& point : points) {
     if (!is_size(point.at)) continue;
     points_.push_back(point);
-    if (!never_varies(point.at)) atoms.push_back({.size = point.symbol, .at = point.at, .bits = kSize});
+    if (!is_steady(point.at)) atoms.push_back({.size = point.symbol, .at = point.at, .bits = kSize});
   }
   if (!atoms.empty()) terms_.emplace(std::move(atoms), 1, forms_);
 }
@@ -80,7 +75,7 @@ bool Proposer::is_of_product(Dim size) const {
   bool is_cut = false;
   for_each_floor(size, [&](const dim::Atom&) { is_cut = true; });
   return std::ranges::any_of(points_, [&](const Point& point) {
-    if (point.product.is_unknown() || never_varies(point.at)) return false;
+    if (point.product.is_unknown() || is_steady(point.at)) return false;
     return is_cut || std::ranges::count(symbols, dim::scope_of(point.symbol)->symbol_id(point.symbol)) > 0;
   });
 }
@@ -91,12 +86,12 @@ std::vector<Proposal> Proposer::proposals_of(int64_t value) const {
   if (value <= 0 || value >= kLargestProposed) return {integer};
   // A size that is the same at every point: nothing tells it from the integer, but that is worth a word where it is the simpler of the two.
   for (const Point& point : points_)
-    if (never_varies(point.at) && point.at.front() == value && kSize < integer.cost)
+    if (is_steady(point.at) && point.at.front() == value && kSize < integer.cost)
       integer.same_here.push_back(point.symbol);
   for (Term& term : terms_ ? terms_->find({&value, 1}, kMostLookedAt) : std::vector<Term>()) {
     if (!is_size(term.at) || is_of_product(term.size)) continue;
     std::erase_if(term.same, [&](Dim other) { return is_of_product(other); });
-    if (never_varies(term.at)) {
+    if (is_steady(term.at)) {
       if (term.bits < integer.cost) integer.same_here.push_back(term.size);
     } else if (found.size() + 1 < kMostProposals) {
       found.push_back({term.size, std::move(term.at), term.bits, std::move(term.same)});

@@ -219,7 +219,6 @@ std::optional<Generated> fit_linspace(const Given& column) {
     if (less <= 0) {
       const std::vector<Size> others = less < 0 ? known_sizes(solver) : sides_of_inputs(solver.variables());
       formula = within(formula, limits_of_multiples(count, others, OfSides::kAny, solver));
-      formula = within(formula, limits_of_multiples(count, extreme_sides(solver.variables()), OfSides::kAny, solver));
     }
     if (auto fit = checked(
             view, formula,

@@ -10,8 +10,8 @@
 
 namespace thaw::lifting {
 
-// A number that is computed of sizes. form: how, whatever the sizes, and among how many numbers it stands. is_scaled: by a factor, which may stand for a part of a size that is
-// rounded.
+// A number that is computed of sizes. form: how, whatever the sizes, and among how many numbers it stands. is_scaled: by a factor, which may
+// stand for a part of a size that is rounded.
 struct NumberOfSizes {
   std::string form;
   std::vector<dim::Dim> sizes;

@@ -44,13 +44,6 @@ std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const 
   return std::nullopt;
 }
 
-std::vector<Size> sides_of_inputs(std::span<const Variable> variables) {
-  std::vector<Size> sides;
-  for (const Variable& v : variables)
-    if (v.kind == Variable::Kind::kDim) sides.push_back({v.symbol, v.at});
-  return sides;
-}
-
 std::vector<Size> extreme_sides(std::span<const Variable> variables) {
   std::vector<Size> sides;
   for (const Variable& v : variables)
@@ -112,9 +105,16 @@ void add_equal(std::vector<Limit>& limits, dim::Dim a, dim::Dim b) {
   limits.push_back({b, a});
 }
 
+std::vector<Size> sides_of_inputs(std::span<const Variable> variables) {
+  std::vector<Size> sides;
+  for (const Variable& v : variables)
+    if (v.kind == Variable::Kind::kDim) sides.push_back({v.symbol, v.at});
+  for (Size& side : extreme_sides(variables)) sides.push_back(std::move(side));
+  return sides;
+}
+
 std::vector<Size> known_sizes(const Solver& solver) {
   std::vector<Size> sizes = sides_of_inputs(solver.variables());
-  for (Size& side : extreme_sides(solver.variables())) sizes.push_back(std::move(side));
   if (const TensorSizes* tensors = solver.tensors())
     for (const auto& [at, size] : *tensors) sizes.push_back({size.dim, at});
   return sizes;

@@ -18,8 +18,6 @@ std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const 
 // token).
 std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, const Around& around = {});
 
-// All of them.
-std::vector<Size> sides_of_inputs(std::span<const Variable> variables);
 // Of each two sides of one input that differ: the shorter one, and the longer.
 std::vector<Size> extreme_sides(std::span<const Variable> variables);
 
@@ -31,7 +29,9 @@ std::optional<Size> solve_end(std::vector<int64_t> at, const View& view, const S
 // That two sizes are one.
 void add_equal(std::vector<Limit>& limits, dim::Dim a, dim::Dim b);
 
-// Of the inputs, the shorter and the longer side of one, and of tensors.
+// Those of all inputs, and the shorter and the longer side of each.
+std::vector<Size> sides_of_inputs(std::span<const Variable> variables);
+// These, and the sizes of tensors.
 std::vector<Size> known_sizes(const Solver& solver);
 
 // Where one of these, or what else is as large as it in every trace, is so many times as large as the size in every trace: that it is. A number over

@@ -1,10 +1,12 @@
-// What it takes to write down numbers and operators (enumerate.h). Internal to term/.
+// What it takes to write down numbers and operators (enumerate.h). Internal to lift/.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <span>
 
 #include "thaw/lift/term/enumerate.h"
 
@@ -22,6 +24,11 @@ inline double bits_of(int64_t n) {
 }
 inline double bits_of_factor(int64_t n) { return n == 1 ? 0 : 1 + bits_of(n) + (n < 0 ? 3 : 0); }
 inline double bits_of_piece(int64_t n) { return 0.5 + bits_of(n); }
+
+// Of one point alone, nothing is known to be constant.
+inline bool is_steady(std::span<const int64_t> at) {
+  return at.size() > 1 && std::ranges::all_of(at, [&](int64_t v) { return v == at.front(); });
+}
 
 inline bool is_cut(const Forms::Form& form) {
   return form.shape != Forms::Shape::kItself && form.shape != Forms::Shape::kDistances &&

@@ -44,11 +44,6 @@ int64_t ceil_of(int64_t a, int64_t n) { return -floor_of(-a, n); }
 
 bool is_small(int64_t v) { return v > -kLargest && v < kLargest; }
 
-// Of one point alone, nothing is known to be constant.
-bool is_steady(std::span<const int64_t> at) {
-  return at.size() > 1 && std::ranges::all_of(at, [&](int64_t v) { return v == at.front(); });
-}
-
 uint64_t hash_of(std::span<const int64_t> values) {
   uint64_t hash = 0x9e3779b97f4a7c15;
   for (const int64_t v : values) hash = (std::rotl(hash, 13) ^ static_cast<uint64_t>(v)) * 0xff51afd7ed558ccd;
