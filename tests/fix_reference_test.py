@@ -189,6 +189,18 @@ def test_what_no_case_tells_apart_is_guarded(thaw, save, tmp_path, what, sizes):
     assert seen is None or "right" in seen.values(), seen
 
 
+@pytest.mark.parametrize("true", [lambda h: h, lambda h: 20], ids=["the height", "the number"])
+@pytest.mark.parametrize("cases", [[(8, 12), (14, 10)], [(20, 9)], [(20, 30), (3, 3)]], ids=str)
+def test_the_end_of_a_slice_that_lies_past_every_case(thaw, save, tmp_path, true, cases):
+    """Up to 20 the height and 20 cut alike; beyond it nothing tells which it is."""
+    def made(h, w):
+        cut = node("Slice", ["x", "start", "end", "axis"], "y")
+        return model([cut], [("x", F, [1, 3, h, w])], [("y", F, [None] * 4)], [ints("start", [0]), ints("end", [true(h)]), ints("axis", [2])])
+
+    seen = compare_with_guards(thaw, save, tmp_path, made, [(20, 12), *cases], [(25, 12), (20, 30), (11, 9), (40, 40), (1, 7)])
+    assert seen[25, 12] == seen[40, 40] == "guard" and "right" in seen.values(), seen
+
+
 def test_what_was_refuted_is_said(thaw, save, tmp_path, refer):
     report = thaw.json("fix", save(merge_grid.static(22, 22)), "--dry-run", "--sizes", "grid_thw=1,22,22",
                        "--reference", refer([(22, 22), (30, 22), (14, 26)]), code=0)

@@ -33,7 +33,7 @@ def up(a, b):
     return -(-a // b)
 
 
-def seen_of(thaw, save, tmp_path, build, lengths, unseen):
+def seen_of(thaw, save, tmp_path, build, lengths, unseen, within=1e-6):
     """What the lifted model comes to at each length that no trace has: "right", "wrong", "guard" or "error"; nothing where it is refused.
     build: the model at a length, of one input and one output."""
     paths = [save(build(n), f"trace_{n}") for n in lengths]
@@ -47,7 +47,7 @@ def seen_of(thaw, save, tmp_path, build, lengths, unseen):
         wanted = session(save(at, "wanted")).run(None, {"x": x})[0]
         try:
             got = run.run(None, {"x": x})[0]
-            seen[n] = "right" if got.shape == wanted.shape and np.abs(got - wanted).max() < 1e-6 else "wrong"
+            seen[n] = "right" if got.shape == wanted.shape and np.abs(got - wanted).max() < within else "wrong"
         except Exception as error:
             seen[n] = "guard" if "guard_Reshape" in str(error) else "error"
     return seen

@@ -266,6 +266,12 @@ void add_undecided(Domain& domain, Undecided undecided) {
 
 namespace {
 
+// Two sides of one input, in traces that follow each other too: 80 x 72 and 72 x 64 say nothing of others.
+bool are_sides(const Variable& one, const Variable& other) {
+  const auto is_side = [](const Variable& v) { return v.kind == Variable::Kind::kDim && v.varies() && !v.is_batch; };
+  return &one != &other && one.input == other.input && is_side(one) && is_side(other);
+}
+
 // Where one is the longer of both, or the shorter, in all traces: adds that it is.
 void add_extreme(Domain& domain, Dim one, Dim other, std::span<const Variable> variables) {
   const std::vector<int64_t> at = in_traces(one, variables);
@@ -278,12 +284,11 @@ void add_extreme(Domain& domain, Dim one, Dim other, std::span<const Variable> v
 
 void add_extremes(Domain& domain, std::span<const NumberOfSizes> numbers_of_sizes,
                   std::span<const Variable> variables) {
-  const std::vector<const Variable*> axes = axes_of_their_own(variables);
   for (const NumberOfSizes& number : numbers_of_sizes) {
-    for (const Variable* own : axes)
-      for (const Variable* other : axes) {
-        if (own == other || own->input != other->input) continue;
-        const std::unordered_map<int, Dim> turned{{id_of(*own), other->symbol}, {id_of(*other), own->symbol}};
+    for (const Variable& own : variables)
+      for (const Variable& other : variables) {
+        if (!are_sides(own, other)) continue;
+        const std::unordered_map<int, Dim> turned{{id_of(own), other.symbol}, {id_of(other), own.symbol}};
         const auto is_turned = [&](const NumberOfSizes& each) {
           return each.form == number.form && std::ranges::equal(each.sizes, number.sizes, [&](Dim a, Dim b) {
                    return dim::same(a, dim::substitute(b, turned));
@@ -291,7 +296,7 @@ void add_extremes(Domain& domain, std::span<const NumberOfSizes> numbers_of_size
         };
         if (std::ranges::any_of(numbers_of_sizes, is_turned)) continue;
         for (const Dim size : number.sizes)
-          if (dim::symbols_of(size) == std::vector<int>{id_of(*own)})
+          if (dim::symbols_of(size) == std::vector<int>{id_of(own)})
             add_extreme(domain, size, dim::substitute(size, turned), variables);
       }
   }
@@ -312,7 +317,6 @@ void add_extremes(Domain& domain, std::span<const Dim> guessed, std::span<const 
     const Floors own = floors_of({&size, 1});
     return !own.empty() && std::ranges::all_of(own, [&](const dim::Atom* floor) { return rounded.contains(floor); });
   };
-  const auto is_side = [](const Variable& v) { return v.kind == Variable::Kind::kDim && v.varies() && !v.is_batch; };
   // What follows from a part of a side, as an overlap does, is no size that the other side may have instead.
   const auto is_part = [](Dim size) {
     if (size.expr()->terms.size() != 1) return false;
@@ -322,9 +326,9 @@ void add_extremes(Domain& domain, std::span<const Dim> guessed, std::span<const 
   for (const Dim size : guessed) {
     const std::vector<int> symbols = is_there(size) && is_part(size) ? dim::symbols_of(size) : std::vector<int>();
     for (const Variable& own : variables) {
-      if (symbols != std::vector<int>{id_of(own)} || !is_side(own)) continue;
+      if (symbols != std::vector<int>{id_of(own)}) continue;
       for (const Variable& other : variables) {
-        if (&own == &other || !is_side(other) || own.input != other.input || is_guessed_of(other)) continue;
+        if (!are_sides(own, other) || is_guessed_of(other)) continue;
         const Dim turned = dim::substitute(size, std::unordered_map<int, Dim>{{id_of(own), other.symbol}});
         if (turned.is_symbolic() && !is_there(turned) && !is_rounded_so(turned))
           add_extreme(domain, size, turned, variables);

@@ -31,6 +31,7 @@
 #include "thaw/lift/solve/floors.h"
 #include "thaw/lift/solved_places.h"
 #include "thaw/lift/steady_elements.h"
+#include "thaw/lift/steady_extremes.h"
 #include "thaw/lift/steps.h"
 #include "thaw/lift/undecided.h"
 #include "thaw/lift/unseen_sizes.h"
@@ -140,6 +141,7 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal) {
       if (taken && else_taken) add_undecided(domain, {*taken, *else_taken, ""});
     }
   add_steady_elements(domain, l);
+  add_steady_extremes(domain, l);
   add_rounded_numbers(domain, l.numbers_of_sizes, l.variables);
   add_extremes(domain, l.numbers_of_sizes, l.variables);
   std::vector<dim::Dim> known = emitted;

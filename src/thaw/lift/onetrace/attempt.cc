@@ -233,6 +233,7 @@ class OneTraceAttempt {
         std::optional<Choice> other = without(component, unknown);
         if (!other || refuted_by(*other)) continue;
         taken_back_[unknown] = dim::to_string(taken(unknown).dim);
+        note_bound(taken(unknown));
         choice_ = std::move(*other);
       }
     }
@@ -362,6 +363,16 @@ class OneTraceAttempt {
       report_.changed.back().message += unsure;
       write_sizes(constants_[c], dims_of(c, choice_), *emitter_);
     }
+  }
+
+  // A number stays where a size stood at the export, and does as well in cases on one side of it, as the end of a Slice does beyond the end: on
+  // the other side nothing tells it from the size.
+  void note_bound(const lifting::Proposal& size) {
+    const int64_t number = size.at.front();
+    if (std::ranges::all_of(size.at, [&](int64_t at) { return at <= number; }))
+      note_untold(dim::max(size.dim - dim::Dim(number), dim::Dim(0)));
+    else if (number > 1 && std::ranges::all_of(size.at, [&](int64_t at) { return at >= number; }))
+      note_untold(dim::max(dim::Dim(number) - size.dim, dim::Dim(0)));
   }
 
   void note_untold(dim::Dim distance) {

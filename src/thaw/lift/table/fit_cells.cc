@@ -216,10 +216,8 @@ std::optional<Generated> fit_linspace(const Given& column) {
         (as_real(position(0)) + real_number(shift)) * real_number(span) / as_real(steps_of) + real_number(start);
     // One more than there are is no plainer than another size. Cells that fill a side in every trace may be in shares of it.
     const Solver& solver = column.context.solver;
-    if (less <= 0) {
-      const std::vector<Size> others = less < 0 ? known_sizes(solver) : sides_of_inputs(solver.variables());
-      formula = within(formula, limits_of_multiples(count, others, OfSides::kAny, solver));
-    }
+    const std::vector<Size> others = less < 0 ? known_sizes(solver) : sides_of_inputs(solver.variables());
+    formula = within(formula, limits_of_multiples(count, others, OfSides::kAny, solver));
     if (auto fit = checked(
             view, formula,
             fmt::format("(index + {:g}) * {:g} / ({} - {}) + {:g}", shift, span, dim::to_string(n.dim), less, start)))

@@ -94,18 +94,19 @@ class RealSearch {
     if (const auto whole = whole_size(wanted)) return RealFit{as_real(*whole), false};
     if (auto more = little_more(wanted)) return more;
     std::optional<RealFit> nearly;
-    const auto attempt = [&](const RealFit& fit) {
+    // The fit with its limits, where it gives every number; kept where it nearly does.
+    const auto attempt = [&](RealFit fit, const Size& n) -> std::optional<RealFit> {
       const int off = bits_off(fit, wanted);
-      if (off == 1 && !nearly) nearly = fit;
-      return off == 0;
+      if (off > 1 || (off == 1 && nearly)) return std::nullopt;
+      fit.formula = within(fit.formula, limits_of_multiples(n, sizes_, OfSides::kOther, context_.solver));
+      if (off == 0) return fit;
+      nearly = std::move(fit);
+      return std::nullopt;
     };
     const auto by = [&](const Size& n, std::span<const RealForm> forms) -> std::optional<RealFit> {
       for (const RealForm& form : forms) {
         const double factor = form.factor(wanted[0], static_cast<double>(n.at[0]));
-        RealFit fit{form.of(as_real(n), real_number(factor)), factor != 1};
-        if (!attempt(fit)) continue;
-        fit.formula = within(fit.formula, limits_of_multiples(n, sizes_, OfSides::kOther, context_.solver));
-        return fit;
+        if (auto fit = attempt({form.of(as_real(n), real_number(factor)), factor != 1}, n)) return fit;
       }
       return std::nullopt;
     };
@@ -114,7 +115,8 @@ class RealSearch {
     if (auto half = half_of_size(wanted)) return half;
     for (const Size& n : sizes_) {
       if (auto fit = by(n, kOthers)) return fit;
-      if (auto quotient = over(n, wanted); quotient && attempt(*quotient)) return quotient;
+      if (const auto quotient = over(n, wanted))
+        if (auto fit = attempt(*quotient, n)) return fit;
     }
     return nearly;
   }

@@ -30,6 +30,12 @@ std::vector<Size> possible_divisors(const View& view, size_t row, const TableCon
   for (const std::vector<Size>* own : {&view.growing, &view.sides})
     for (const Size& size : *own) add(size);
   for (const Size& size : known_sizes(context.solver)) add(size);
+  // Of images that are padded to whole cells.
+  for (size_t i = 0; i < view.sides.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      add(smaller_of(view.sides[i], view.sides[j]));
+      add(larger_of(view.sides[i], view.sides[j]));
+    }
   return sizes;
 }
 
@@ -82,9 +88,13 @@ std::optional<Generated> fit_over_size(const Given& column) {
     auto fit = fit_sequence({times, column.context, column.digits});
     if (!fit) continue;
     Formula formula = as_real(fit->formula()) / as_real(size);
-    if (!is_own(view, size))
-      formula = within(computed_with(formula, {fit->description, {size.dim}}),
-                       limits_of(size, divisors, column.context.solver));
+    const Solver& solver = column.context.solver;
+    if (is_own(view, size)) {
+      const std::vector<Size> extremes = extremes_of_no_side(solver.variables());
+      formula = within(formula, limits_of_multiples(size, extremes, OfSides::kOther, solver));
+    } else {
+      formula = within(computed_with(formula, {fit->description, {size.dim}}), limits_of(size, divisors, solver));
+    }
     if (auto over =
             checked(view, std::move(formula), fmt::format("({}) / {}", fit->description, dim::to_string(size.dim))))
       return over;

@@ -95,6 +95,13 @@ void add_sizes(const Formula& formula, std::unordered_set<const FormulaNode*>& s
   for (const Formula& operand : node.operands) add_sizes(operand, seen, sizes);
 }
 
+void add_numbers(const Formula& formula, std::unordered_set<const FormulaNode*>& seen, std::vector<double>& numbers) {
+  const FormulaNode& node = formula.node();
+  if (!seen.insert(&node).second) return;
+  std::ranges::copy(node.numbers, std::back_inserter(numbers));
+  for (const Formula& operand : node.operands) add_numbers(operand, seen, numbers);
+}
+
 // The axis that a formula is the position along, a number moved or not.
 std::optional<int> axis_of(const Formula& formula) {
   const FormulaNode& node = formula.node();
@@ -124,6 +131,13 @@ std::vector<dim::Dim> sizes_in(const Formula& formula) {
   std::vector<dim::Dim> sizes;
   add_sizes(formula, seen, sizes);
   return sizes;
+}
+
+std::vector<double> numbers_in(const Formula& formula) {
+  std::unordered_set<const FormulaNode*> seen;
+  std::vector<double> numbers;
+  add_numbers(formula, seen, numbers);
+  return numbers;
 }
 
 std::vector<std::pair<int, int64_t>> periods_in(const Formula& formula) {

@@ -1,6 +1,7 @@
 // Cosines and sines of places between two ends, whatever the length.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include <fmt/format.h>
 
@@ -75,10 +76,13 @@ std::optional<Generated> fit_sinusoid_of_place(const Given& given) {
       for (const Angle& angle : angles) {
         if (angle.weight == 0) continue;
         const Wave wave = wave_of(is_sine, angle.step);
-        if (auto fit = checked(column, wave_formula(wave, is_sine, place_formula(span, n)),
-                               fmt::format("{} of {:.6g} times {} of {}", is_sine ? "sin" : "cos", wave.step, span.name,
-                                           dim::to_string(n.dim))))
-          return fit;
+        auto fit = checked(column, wave_formula(wave, is_sine, place_formula(span, n)),
+                           fmt::format("{} of {:.6g} times {} of {}", is_sine ? "sin" : "cos", wave.step, span.name,
+                                       dim::to_string(n.dim)));
+        if (!fit) continue;
+        const double between = static_cast<double>(span.of) / under_of(span, std::ranges::max(n.at));
+        fit->is_fast = std::abs(wave.step) * between > std::numbers::pi;
+        return fit;
       }
     }
   }

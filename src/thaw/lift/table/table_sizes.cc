@@ -57,6 +57,14 @@ std::vector<Size> extreme_sides(std::span<const Variable> variables) {
   return sides;
 }
 
+std::vector<Size> extremes_of_no_side(std::span<const Variable> variables) {
+  std::vector<Size> extremes = extreme_sides(variables);
+  std::erase_if(extremes, [&](const Size& extreme) {
+    return std::ranges::any_of(variables, [&](const Variable& v) { return v.at == extreme.at; });
+  });
+  return extremes;
+}
+
 std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, const Around& around) {
   if (const auto dim = solver.solve(at, around)) return Size{*dim, std::move(at)};
   if (const auto dim = cells(at, solver.variables())) return Size{*dim, std::move(at)};
@@ -124,6 +132,7 @@ std::vector<Limit> limits_of_multiples(const Size& size, const std::vector<Size>
                                        const Solver& solver) {
   std::vector<Limit> limits;
   const std::vector<int> symbols = dim::symbols_of(size.dim);
+  const std::vector<Size> extremes = extremes_of_no_side(solver.variables());
   for (const Size& other : others) {
     if (size.at.front() <= 0 || other.at.front() <= 0) continue;
     const int64_t common = std::gcd(size.at.front(), other.at.front());
@@ -136,6 +145,9 @@ std::vector<Limit> limits_of_multiples(const Size& size, const std::vector<Size>
     for (const dim::Dim alike : all)
       if (sides == OfSides::kAny || dim::symbols_of(alike) != symbols)
         add_equal(limits, dim::Dim(of_other) * size.dim, dim::Dim(times) * alike);
+    for (const Size& extreme : extremes)
+      if (is_multiple && extreme.at == other.at)
+        add_equal(limits, dim::Dim(of_other) * size.dim, dim::Dim(times) * extreme.dim);
   }
   return limits;
 }

@@ -20,6 +20,8 @@ std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, co
 
 // Of each two sides of one input that differ: the shorter one, and the longer.
 std::vector<Size> extreme_sides(std::span<const Variable> variables);
+// Those that are no one side in all traces.
+std::vector<Size> extremes_of_no_side(std::span<const Variable> variables);
 
 // The same of what the entries of a table are counted by, and of where they change: sizes of the table itself are nearest, and no node says
 // more of it. Of where they change the traces leave more open.
@@ -35,7 +37,8 @@ std::vector<Size> sides_of_inputs(std::span<const Variable> variables);
 std::vector<Size> known_sizes(const Solver& solver);
 
 // Where one of these, or what else is as large as it in every trace, is so many times as large as the size in every trace: that it is. A number over
-// the one is a number over the other there. kOther: where it is of other sides; a side and its own part are plainer than one another.
+// the one is a number over the other there. kOther: where it is of other sides; a side and its own part are plainer than one another. An extreme
+// is no part of an area: where one side is the longer in every trace, and the same, the area is as many times the shorter one.
 enum class OfSides : uint8_t { kOther, kAny };
 std::vector<Limit> limits_of_multiples(const Size& size, const std::vector<Size>& others, OfSides sides,
                                        const Solver& solver);

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "thaw/lift/term/enumerate.h"
+#include "thaw/lift/term/forms.h"
 
 namespace thaw::lifting {
 

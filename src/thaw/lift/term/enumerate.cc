@@ -1,7 +1,6 @@
 #include "thaw/lift/term/enumerate.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
@@ -10,182 +9,23 @@
 
 #include "thaw/dim/expr/expr.h"
 #include "thaw/lift/term/bits.h"
+#include "thaw/lift/term/numbers.h"
 
 namespace thaw::lifting {
+
 namespace {
 
 using dim::Dim;
 using Shape = Forms::Shape;
 
-constexpr int64_t kLargest = int64_t{1} << 28;  // of values: four times one, times another, is reckoned in 64 bits
-constexpr int64_t kLargestPiece = 64;           // windows, patches and strides
-constexpr int64_t kLargestShare = 8;            // of p / q
-constexpr int64_t kLargestRounded = 16;         // n of (a + r) / n; and powers of two
-constexpr int64_t kLargestPieceOfParts = 16;
-constexpr int64_t kParts[] = {2, 4, 8, 14, 16, 32};  // of which whole ones are cut again: strides and patches
-constexpr int64_t kMostMore = 5;                     // positions beside those of a grid
-constexpr double kMostOfAPair = 11;                  // bits of each of two forms that are combined
-constexpr size_t kMostHalved = 48;                   // forms whose differences are halved
-// Rounded elsewhere than at none, at half or at all of a piece: what convolutions leave, which is a tensor's size.
-constexpr double kOddShare = 7;
-// To the nearest, as frames around their middles are counted: rarer than up, but no number has to be said.
-constexpr double kNearest = 5.25;
-constexpr double kOtherWay = 3, kHalfOfCut = 3;
+constexpr int64_t kMostMore = 5;     // positions beside those of a grid
+constexpr double kMostOfAPair = 11;  // bits of each of two forms that are combined
+constexpr size_t kMostHalved = 48;   // forms whose differences are halved
+constexpr double kHalfOfCut = 3;
 constexpr double kMoreThanABatch = 4;
 constexpr double kCutPosition = 4;  // more than a cut size
 constexpr double kFills = 5;        // fewer than another amount of a Pad
 constexpr double kSum = 3, kDifference = 3.5, kExtreme = 4.5, kHalf = 4;
-
-// To whole pieces: up, down, and what is missing or left.
-double bits_of_rounding(Shape shape) { return shape == Shape::kUp ? 2.5 : shape == Shape::kMissing ? 3 : 3.5; }
-
-int64_t floor_of(int64_t a, int64_t n) { return a / n - (a % n < 0 ? 1 : 0); }
-int64_t ceil_of(int64_t a, int64_t n) { return -floor_of(-a, n); }
-
-bool is_small(int64_t v) { return v > -kLargest && v < kLargest; }
-
-uint64_t hash_of(std::span<const int64_t> values) {
-  uint64_t hash = 0x9e3779b97f4a7c15;
-  for (const int64_t v : values) hash = (std::rotl(hash, 13) ^ static_cast<uint64_t>(v)) * 0xff51afd7ed558ccd;
-  return hash ^ (hash >> 31);
-}
-
-// Of pieces of one length, as readers cut it.
-bool is_whole_piece(const Forms::Form& form) {
-  return form.part == 1 && form.shape != Shape::kRounded && form.shape != Shape::kShareDown &&
-         form.shape != Shape::kShareUp;
-}
-bool is_missing(const Forms::Form& form) {
-  return form.shape == Shape::kMissing || form.shape == Shape::kHalfMissingDown || form.shape == Shape::kHalfMissingUp;
-}
-int64_t value_of(Shape shape, int64_t n, int64_t p, int64_t v) {
-  const auto missing = [&] { return ceil_of(v, n) * n - v; };
-  switch (shape) {
-    case Shape::kItself:
-      return v;
-    case Shape::kDistances:
-      return 2 * v - 1;
-    case Shape::kLast:
-      return v - 1;
-    case Shape::kFloor:
-      return floor_of(v, n);
-    case Shape::kCeil:
-      return ceil_of(v, n);
-    case Shape::kRounded:
-      return floor_of(v + p, n);
-    case Shape::kUp:
-      return ceil_of(v, n) * n;
-    case Shape::kDown:
-      return floor_of(v, n) * n;
-    case Shape::kMissing:
-      return missing();
-    case Shape::kHalfMissingDown:
-      return floor_of(missing(), 2);
-    case Shape::kHalfMissingUp:
-      return ceil_of(missing(), 2);
-    case Shape::kLeft:
-      return v - floor_of(v, n) * n;
-    case Shape::kShareDown:
-      return floor_of(v * p, n);
-    case Shape::kShareUp:
-      return ceil_of(v * p, n);
-  }
-  return v;
-}
-
-Dim size_of(Shape shape, int64_t n, int64_t p, Dim a) {
-  const auto missing = [&] { return dim::ceil_div(a, n) * Dim(n) - a; };
-  switch (shape) {
-    case Shape::kItself:
-      return a;
-    case Shape::kDistances:
-      return a * Dim(2) - Dim(1);
-    case Shape::kLast:
-      return a - Dim(1);
-    case Shape::kFloor:
-      return dim::floor_div(a, n);
-    case Shape::kCeil:
-      return dim::ceil_div(a, n);
-    case Shape::kRounded:
-      return dim::floor_div(a + Dim(p), n);
-    case Shape::kUp:
-      return dim::ceil_div(a, n) * Dim(n);
-    case Shape::kDown:
-      return dim::floor_div(a, n) * Dim(n);
-    case Shape::kMissing:
-      return missing();
-    case Shape::kHalfMissingDown:
-      return dim::floor_div(missing(), 2);
-    case Shape::kHalfMissingUp:
-      return dim::ceil_div(missing(), 2);
-    case Shape::kLeft:
-      return a - dim::floor_div(a, n) * Dim(n);
-    case Shape::kShareDown:
-      return dim::floor_div(a * Dim(p), n);
-    case Shape::kShareUp:
-      return dim::ceil_div(a * Dim(p), n);
-  }
-  return {};
-}
-
-int64_t part_of(int64_t v, int64_t part) { return part > 1 ? floor_of(v, part) : part < 0 ? ceil_of(v, -part) : v; }
-
-class Making {
- public:
-  explicit Making(const Atom& atom) : atom_(atom) {}
-
-  std::vector<Forms::Form> run() {
-    add(Shape::kItself, 1, 1, 0);
-    add(Shape::kDistances, 1, 1, kBitsOfDistances);
-    if (atom_.cut != Atom::Cut::kTwice) add(Shape::kLast, 1, 1, kBitsOfLast);
-    if (atom_.cut == Atom::Cut::kNot) return std::move(forms_);
-    pieces(kLargestPiece, 0);
-    for (int64_t n = 3; n <= kLargestPiece; ++n) {
-      add(Shape::kRounded, n, n / 2, kNearest + bits_of_piece(n));
-      if (n > kLargestRounded && !std::has_single_bit(static_cast<uint64_t>(n))) continue;
-      for (int64_t r = 1; r + 1 < n; ++r)
-        if (r != n / 2) add(Shape::kRounded, n, r, kOddShare + bits_of_piece(n) + bits_of(r));
-    }
-    for (int64_t n = 2; n <= kLargestShare; ++n)
-      for (int64_t p = 2; p <= kLargestShare; ++p) {
-        if (std::gcd(p, n) != 1) continue;
-        add(Shape::kShareDown, n, p, 2.5 + bits_of(n) + bits_of(p));
-        add(Shape::kShareUp, n, p, 3 + bits_of(n) + bits_of(p));
-      }
-    if (atom_.cut == Atom::Cut::kOnce) return std::move(forms_);
-    for (const int64_t part : kParts)
-      for (const int64_t rounded : {part, -part}) {
-        part_ = rounded;
-        pieces(kLargestPieceOfParts, (rounded > 0 ? 1 : 1.5) + bits_of_piece(part));
-      }
-    return std::move(forms_);
-  }
-
- private:
-  void pieces(int64_t largest, double bits) {
-    for (int64_t n = 2; n <= largest; ++n) {
-      const double piece = bits + bits_of_piece(n);
-      // What is cut twice is rounded the same way both times, mostly.
-      add(Shape::kFloor, n, 1, 1 + piece + (part_ < 0 ? kOtherWay : 0));
-      add(Shape::kCeil, n, 1, 1.5 + piece + (part_ > 1 ? kOtherWay : 0));
-      for (const Shape shape : {Shape::kUp, Shape::kMissing, Shape::kDown, Shape::kLeft})
-        add(shape, n, 1, bits_of_rounding(shape) + piece);
-      add(Shape::kHalfMissingDown, n, 1, 4.5 + piece);
-      add(Shape::kHalfMissingUp, n, 1, 4.5 + piece);
-    }
-  }
-
-  void add(Shape shape, int64_t n, int64_t p, double bits) {
-    Forms::Form form{shape, n, p, part_, bits, atom_.size, atom_.at, 0};
-    for (int64_t& v : form.at) v = value_of(shape, n, p, part_of(v, part_));
-    form.hash = hash_of(form.at);
-    forms_.push_back(std::move(form));
-  }
-
-  const Atom& atom_;
-  int64_t part_ = 1;
-  std::vector<Forms::Form> forms_;
-};
 
 }  // namespace
 
@@ -204,34 +44,11 @@ double bits_of_list(std::span<const int64_t> values) {
   return bits;
 }
 
-Dim Forms::Form::size() const {
-  const Dim whole = part > 1 ? dim::floor_div(of, part) : part < 0 ? dim::ceil_div(of, -part) : of;
-  return size_of(shape, n, p, whole);
-}
-
-const std::vector<Forms::Form>& Forms::of(const Atom& atom) {
-  std::vector<Form>& forms = made_[{atom.size.expr(), atom.cut}];
-  if (forms.empty()) forms = Making(atom).run();
-  return forms;
-}
-
-const Forms::Form& Forms::pieces(const Form& itself, Shape shape, int64_t n) {
-  const auto [known, is_new] = pieces_.try_emplace({itself.of.expr(), shape, n}, itself);
-  Form& form = known->second;
-  if (is_new) {
-    form.shape = shape;
-    form.n = n;
-    form.bits = bits_of_rounding(shape) + bits_of_piece(n);
-    for (int64_t& v : form.at) v = value_of(shape, n, form.p, v);
-    form.hash = hash_of(form.at);
-  }
-  return form;
-}
-
 Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cuts& cuts, Meaning meaning)
     : num_traces_(num_traces), meaning_(meaning), made_(&forms) {
   std::ranges::stable_sort(atoms, {}, &Atom::bits);
-  std::erase_if(atoms, [](const Atom& atom) { return !std::ranges::all_of(atom.at, is_small) || is_steady(atom.at); });
+  std::erase_if(atoms,
+                [](const Atom& atom) { return !std::ranges::all_of(atom.at, is_in_range) || is_steady(atom.at); });
   std::unordered_map<const void*, Atom::Cut> cut_of;
   for (const Atom& atom : atoms) {
     Atom::Cut& cut = cut_of[atom.size.expr()];
@@ -247,7 +64,8 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
       if ((is_part && atom.cut == Atom::Cut::kNot) || (form.part != 1 && atom.cut != Atom::Cut::kTwice)) continue;
       // What is the same in every trace, or shorter than a piece, says nothing of what it is elsewhere.
       bool is_whole = form.shape == Shape::kLeft;
-      for (size_t k = 0; k < num_traces_ && is_whole; ++k) is_whole = form.at[k] == part_of(atom.at[k], form.part);
+      for (size_t k = 0; k < num_traces_ && is_whole; ++k)
+        is_whole = form.at[k] == Forms::part_of(atom.at[k], form.part);
       if (is_whole || is_steady(in_traces(form.at))) continue;
       const auto is_among = [&](const std::vector<int64_t>& pieces) {
         return is_part && std::ranges::find(pieces, form.n) != pieces.end();
@@ -256,7 +74,7 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
       bool is_exact = !is_part || (may_be_exact && form.part == 1);
       for (size_t k = 0; k < num_traces_ && is_part && is_exact; ++k) is_exact = form.at[k] * form.n == atom.at[k];
       if (num_traces_ == 1 && !may_be_of_one(form, is_exact)) continue;
-      const bool is_of_readers = is_among(cuts.readers), is_told = is_of_readers && is_whole_piece(form);
+      const bool is_of_readers = is_among(cuts.readers), is_told = is_of_readers && form.is_whole_piece();
       const bool is_known = is_of_readers || is_among(cuts.others);
       double bits = atom.bits + form.bits - (is_known ? bits_of_piece(form.n) - kBitsOfWindow : 0);
       if (is_part && meaning == Meaning::kPlace) bits += kCutPosition;
@@ -273,7 +91,7 @@ Terms::Terms(std::vector<Atom> atoms, size_t num_traces, Forms& forms, const Cut
     });
   while (num_of_pairs_ < forms_.size() && forms_[num_of_pairs_].bits <= kMostOfAPair) {
     const auto here = std::span(forms_[num_of_pairs_].at()).first(num_traces_);
-    by_traces_[hash_of(here)].push_back(static_cast<uint32_t>(num_of_pairs_++));
+    by_traces_[hash_of_values(here)].push_back(static_cast<uint32_t>(num_of_pairs_++));
   }
 }
 
@@ -306,7 +124,7 @@ void Terms::find_linear(Wanted wanted, std::vector<Found>& found) const {
     const bool is_part = x.is_exact && is_cut(*x.form) && factor == 1 && more == 0;
     const double known = is_part && !x.is_known ? bits_of_piece(x.form->n) - kBitsOfWindow : 0;
     const double of_batch = x.role == Atom::Role::kBatch && more != 0 ? kMoreThanABatch : 0;
-    const bool fills = meaning_ == Meaning::kPadding && is_missing(*x.form) && x.role == Atom::Role::kAround &&
+    const bool fills = meaning_ == Meaning::kPadding && x.form->is_missing() && x.role == Atom::Role::kAround &&
                        factor == 1 && more == 0;
     found.push_back({Operator::kNone, &x, nullptr, factor, more,
                      x.bits + bits_of_factor(factor) + bits_of_offset(more, is_cut(*x.form)) - known + of_batch -
@@ -332,12 +150,12 @@ void Terms::find_long_pieces(Wanted wanted, std::deque<Used>& used, std::vector<
     for (const auto& [shape, whole] : {std::pair{Shape::kUp, of_wanted}, std::pair{Shape::kDown, of_wanted},
                                        std::pair{Shape::kMissing, filled}, std::pair{Shape::kLeft, cut}})
       // A piece may be a part of what all traces share.
-      for (int64_t part = 1; part <= kMostParts && whole / part > kLargestPiece; ++part) {
+      for (int64_t part = 1; part <= kMostParts && whole / part > Forms::kLargestPiece; ++part) {
         const int64_t piece = whole / part;
         bool fits = whole % part == 0, is_as_it_is = true,
              are_as_many = shape == Shape::kMissing || shape == Shape::kLeft;
         for (size_t k = 0; k < num_traces_ && fits; ++k) {
-          fits = value_of(shape, piece, 1, x.at()[k]) == wanted[k];
+          fits = Forms::value(shape, piece, 1, x.at()[k]) == wanted[k];
           is_as_it_is &= x.at()[k] == wanted[k];
           are_as_many &= ceil_of(x.at()[k], piece) == ceil_of(x.at()[0], piece);
         }
@@ -432,7 +250,7 @@ bool is_nothing_of_whole_pieces(Shape shape) {
 // x with each y that is `rest` in the traces. around: what the pair is in, with its bits.
 void Terms::meet(Operator op, const Used& x, std::span<const int64_t> rest, const Found& around,
                  std::vector<Found>& found) const {
-  const auto known = by_traces_.find(hash_of(rest));
+  const auto known = by_traces_.find(hash_of_values(rest));
   if (known == by_traces_.end()) return;
   const bool is_commutative = op == Operator::kPlus || op == Operator::kTimes;
   for (const uint32_t i : known->second) {
@@ -496,7 +314,7 @@ void Terms::find_more_products(Wanted wanted, std::vector<Found>& found) const {
   }
   int64_t divisor = 0;
   for (const int64_t v : wanted) divisor = std::gcd(divisor, v);
-  for (int64_t factor = 2; factor <= std::min(divisor, kLargestPiece); ++factor) {
+  for (int64_t factor = 2; factor <= std::min(divisor, Forms::kLargestPiece); ++factor) {
     if (divisor % factor != 0) continue;
     for (size_t k = 0; k < num_traces_; ++k) rest[k] = wanted[k] / factor;
     find_products(rest, {Operator::kNone, nullptr, nullptr, factor, 0, kBitsOfProduct + bits_of_factor(factor)}, found);
@@ -673,7 +491,7 @@ void add_same(Term& term, Dim other) {
 }  // namespace
 
 std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
-  if (!std::ranges::all_of(wanted, is_small)) return {};
+  if (!std::ranges::all_of(wanted, is_in_range)) return {};
   std::vector<Found> found;
   std::deque<Used> long_pieces;
   std::vector<Term> terms;

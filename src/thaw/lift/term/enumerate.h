@@ -4,8 +4,7 @@
 // An expression is made of atoms: sizes with their values at some points, of which the traces are the first. The others are sizes that
 // no trace has. Two expressions that agree in the traces and not at these are what the traces leave open.
 //
-//   form  a; 2a - 1; a - 1 of what is no input's axis, for products; a/n, (a + r)/n, a/n to the nearest and pa/q rounded either way; whole pieces of n in it, up or down, what is missing to them, halves of
-//         that, and what is left; the same of whole parts a/m of it
+//   form  what is made of one size (forms.h)
 //   term  k * form + c; form + form, form - form, form * form, form / form exactly, (form - form) / 2; the product of three;
 //         an exact part of a product of atoms;
 //         a product of two and a few more, or times a number; min and max of a form and a number, or of two atoms (no factor is 0 in
@@ -22,37 +21,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "thaw/dim/expr/dim.h"
+#include "thaw/lift/term/forms.h"
 
 namespace thaw::lifting {
-
-struct Atom {
-  // What is made of it: it alone, its multiples and sums; parts and pieces of it too; and pieces of its parts.
-  enum class Cut : uint8_t { kNot, kOnce, kTwice };
-  enum class Role : uint8_t { kOther, kBatch, kAround };  // kAround: it stands around the integer
-  dim::Dim size;
-  std::vector<int64_t> at;  // at each point
-  double bits = 2;
-  Cut cut = Cut::kOnce;
-  Role role = Role::kOther;
-};
 
 // What an integer is: a size; a place, of which the last is a size less 1; how much a Pad adds, which mostly is what its own axis misses to
 // whole pieces.
 enum class Meaning : uint8_t { kSize, kPlace, kPadding };
-
-// Bits of twice a size less 1.
-constexpr double kBitsOfDistances = 3;
-// Of a size less 1, which is a factor: elsewhere it is a size and a number.
-constexpr double kBitsOfLast = 1.5;
 
 // Of one form; of one and a number; a product or quotient; forms that are added up.
 enum class Makeup : uint8_t { kOfOne, kWithNumber, kOfFactors, kOfSeveral };
@@ -73,46 +54,6 @@ int64_t num_summands(dim::Dim size);
 
 // What it takes to write these integers down, one after the other: of one that was there before, a bit.
 double bits_of_list(std::span<const int64_t> values);
-
-// The forms of atoms at the same points, each made once.
-class Forms {
- public:
-  enum class Shape : uint8_t {
-    kItself,
-    kDistances,
-    kLast,
-    kFloor,
-    kCeil,
-    kRounded,
-    kUp,
-    kDown,
-    kMissing,
-    kHalfMissingDown,
-    kHalfMissingUp,
-    kLeft,
-    kShareDown,
-    kShareUp
-  };
-  struct Form {
-    Shape shape;
-    int64_t n, p;  // p: what is added before rounding, or p of p / n
-    int64_t part;  // of which whole parts it is; 1 of the atom itself, below 0 of parts rounded up
-    double bits;   // without the atom's, and with n as any number
-    dim::Dim of;   // the atom
-    std::vector<int64_t> at;
-    uint64_t hash;  // of what it is at all points
-
-    dim::Dim size() const;
-  };
-  // In the order in which they are made; they stay.
-  const std::vector<Form>& of(const Atom& atom);
-  // Whole pieces of any length in an atom that is as it is: kUp, kDown, kMissing or kLeft. It stays.
-  const Form& pieces(const Form& itself, Shape shape, int64_t n);
-
- private:
-  std::map<std::tuple<const void*, Shape, int64_t>, Form> pieces_;       // by the atom's expression
-  std::map<std::pair<const void*, Atom::Cut>, std::vector<Form>> made_;  // by the atom's expression
-};
 
 // By what sizes are cut, which is cheaper than other numbers: by the readers, and by whatever cuts other sides.
 struct Cuts {

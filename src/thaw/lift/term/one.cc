@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "thaw/lift/term/bits.h"
+#include "thaw/lift/term/enumerate.h"
 
 namespace thaw::lifting {
 namespace {

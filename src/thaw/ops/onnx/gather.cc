@@ -130,10 +130,16 @@ void gather_nd_values(Context& ctx, int64_t batch_dims, int64_t depth) {
   if (elements) ctx.set_elements(0, std::move(*elements));
 }
 
+constexpr int64_t kBatchDimsOpset = 12;  // GatherND knows batch axes
+
+int64_t batch_dims_of(const NodeView& view) {
+  return view.opset() >= kBatchDimsOpset ? view.attr_int("batch_dims", 0) : 0;
+}
+
 void gather_nd(Context& ctx) {
   const Fact& data = ctx.input(0);
   const Fact& indices = ctx.input(1);
-  int64_t batch_dims = ctx.opset() >= 12 ? ctx.attr_int("batch_dims", 0) : 0;
+  const int64_t batch_dims = batch_dims_of(ctx);
   if (!data.has_rank() || !indices.has_rank()) return unknown_tensor(ctx, 0, data.dtype);
   if (indices.rank() < 1 || data.rank() < 1 || batch_dims < 0 || batch_dims >= std::min(indices.rank(), data.rank())) {
     ctx.invalid("data of rank " + std::to_string(data.rank()) + " and indices of rank " +
@@ -176,9 +182,7 @@ void needs_of_gather(Context& ctx) {
 
 void needs_of_gather_elements(Context& ctx) { need_index(ctx, 1, indexed_size(ctx), kIndexInAxis); }
 
-void needs_of_gather_nd(Context& ctx) {
-  need_coordinates(ctx, 1, ctx.opset() >= 12 ? static_cast<int>(ctx.attr_int("batch_dims", 0)) : 0);
-}
+void needs_of_gather_nd(Context& ctx) { need_coordinates(ctx, 1, batch_dims_of(ctx)); }
 
 // The rows that are read along an axis are named by the indices, whose axes take its place.
 std::optional<AxesMap> axes_of_gather(NodeView& view) { return gather_axes(view, view.attr_int("axis", 0)); }
@@ -198,8 +202,10 @@ std::optional<AxesMap> gather_nd_axes(NodeView& view) {
   const Fact &data = view.input(0), &indices = view.input(1);
   if (!data.has_rank() || indices.rank() < 1) return std::nullopt;
   const auto depth = indices.dim(indices.rank() - 1).constant();
-  const auto batch_dims = static_cast<int>(view.opset() >= 12 ? view.attr_int("batch_dims", 0) : 0);
-  if (!depth || batch_dims + *depth > data.rank() || batch_dims >= indices.rank()) return std::nullopt;
+  const int64_t given = batch_dims_of(view);
+  if (!depth || given < 0 || given >= std::min(data.rank(), indices.rank()) || *depth > data.rank() - given)
+    return std::nullopt;
+  const auto batch_dims = static_cast<int>(given);
   AxesMap map;
   const int prefix = indices.rank() - 1, read = batch_dims + static_cast<int>(*depth);
   for (int k = 0; k < batch_dims; ++k) map.keep({{0, k}, {1, k}}, {{0, k}});
@@ -223,8 +229,6 @@ std::vector<int64_t> moving(int64_t rank, int64_t from, int64_t to) {
   permutation.insert(permutation.begin() + to, from);
   return permutation;
 }
-
-constexpr int64_t kBatchDimsOpset = 12;  // GatherND knows batch axes
 
 // Rows [batch, length, …] of each sample by its indices, operand 1: those of all samples stand one after the other.
 ir::Value* rows_of_samples(BatchContext& n, ir::Value* data, int index_rank) {

@@ -198,11 +198,54 @@ std::optional<AxesMap> match_axes(std::string_view pattern, NodeView& view) {
   return map;
 }
 
+namespace {
+
+// Of the operands, the most axes; -1 where no rank is known.
+int most_axes(const NodeView& view) {
+  int most = -1;
+  for (int i = 0; i < view.num_inputs(); ++i) most = std::max(most, view.input(i).rank());
+  for (int i = 0; i < view.num_outputs(); ++i) most = std::max(most, view.output(i).rank());
+  return most;
+}
+
+// Whether an attribute names an axis that no operand has: a rule would walk up to it.
+bool names_an_axis_of_none(const NodeView& view, const Operator& op) {
+  const int64_t most = most_axes(view);
+  const auto is_beyond = [&](int64_t axis) { return axis > most || axis < -most - 1; };
+  return std::ranges::any_of(op.attributes, [&](const AttributeRole& attribute) {
+    if (attribute.role != Role::kAxes) return false;
+    if (const auto axis = view.attr_int(attribute.name)) return is_beyond(*axis);
+    const auto axes = view.attr_ints(attribute.name);
+    return axes && std::ranges::any_of(*axes, is_beyond);
+  });
+}
+
+// Whether each axis that is linked is one of its operand, where its rank is known.
+bool links_axes_of_operands(const AxesMap& map, const NodeView& view) {
+  const auto are_in = [](const std::vector<OperandAxis>& positions, auto fact_of) {
+    return std::ranges::all_of(positions, [&](const OperandAxis& at) {
+      const Fact& fact = fact_of(at.operand);
+      return at.axis >= 0 && (!fact.has_rank() || at.axis < fact.rank());
+    });
+  };
+  return std::ranges::all_of(map.links, [&](const AxisLink& link) {
+    return are_in(link.inputs, [&](int i) -> const Fact& { return view.input(i); }) &&
+           are_in(link.outputs, [&](int i) -> const Fact& { return view.output(i); });
+  });
+}
+
+}  // namespace
+
 std::optional<AxesMap> axes_of(NodeView& view) {
   const Operator* op = registry().find(view.node());
-  if (!op) return std::nullopt;
-  if (op->axes.rule) return op->axes.rule(view);
-  return op->axes.pattern.empty() ? std::nullopt : match_axes(op->axes.pattern, view);
+  if (!op || names_an_axis_of_none(view, *op)) return std::nullopt;
+  std::optional<AxesMap> map;
+  if (op->axes.rule) {
+    map = op->axes.rule(view);
+  } else if (!op->axes.pattern.empty()) {
+    map = match_axes(op->axes.pattern, view);
+  }
+  return map && links_axes_of_operands(*map, view) ? std::move(map) : std::nullopt;
 }
 
 }  // namespace thaw::ops

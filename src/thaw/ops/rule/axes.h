@@ -115,7 +115,8 @@ struct AxesMap {
 //   "... i k, ... k j -> ... i j"           MatMul
 std::optional<AxesMap> match_axes(std::string_view pattern, NodeView& view);
 
-// The node's map by what its operator's entry says; nullopt where that has none, or its ranks are not known.
+// The node's map by what its operator's entry says; nullopt where that has none, its ranks are not known, or it names an axis that no operand
+// has.
 std::optional<AxesMap> axes_of(NodeView& view);
 
 // How an entry says it.

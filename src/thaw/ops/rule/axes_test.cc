@@ -1,8 +1,11 @@
 #include "thaw/ops/rule/axes.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "thaw/infer/facts_view.h"
+#include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/rule_testing.h"
 
 namespace thaw::ops {
@@ -63,6 +66,40 @@ TEST(Axes, TakeTheFormThatFits) {
 
 TEST(Axes, BracketedAxesMayLack) {
   EXPECT_EQ(links("b q, [b] [h] q -> b h q", {2, 1}), "0.0 -> 0.0 kept, 0.1 1.0 -> 0.2 kept, -> 0.1 new");
+}
+
+// Each operator, an axis of it, and axes that no tensor has.
+TEST(Axes, LinksOnlyAxesThatThereAre) {
+  constexpr int64_t kAxes[] = {-5, -4, -1, 0, 2, 3, 4, int64_t{1} << 31, int64_t{1} << 40, INT64_MAX, INT64_MIN};
+  size_t mapped = 0;
+  for (const Operator* op : registry().all()) {
+    std::set<std::string> names{"axis", "batch_axis", "batch_dims", "dim", "gather_axis", "quantize_axis"};
+    for (const AttributeRole& attribute : op->attributes) names.emplace(attribute.name);
+    for (const std::string& name : names)
+      for (const int64_t axis : kAxes)
+        for (const int rank : {1, 3}) {
+          RuleModel m;
+          ir::Dims dims;
+          for (int k = 0; k < rank; ++k) dims.emplace_back(k + 2);
+          ir::Value* x = m.add_input("x", ir::DataType::kFloat, dims);
+          ir::Value* i = m.add_input("i", ir::DataType::kInt64, dims);
+          ir::Attribute attribute{.name = name, .value = axis};
+          if (name == "axes" || name == "perm") attribute.value = std::vector<int64_t>{axis};
+          ir::Node* node = m.add_node(op->name, {x, i, i}, {std::move(attribute)}, {.domain = op->domain})->producer();
+          dim::Scope scope;
+          const infer::Result facts = infer::infer(m.model(), scope);
+          infer::NodeFacts view(facts, m.model(), *node);
+          const auto map = axes_of(view);
+          if (!map) continue;
+          ++mapped;
+          for (const AxisLink& link : map->links)
+            for (const OperandAxis& at : link.inputs) {
+              EXPECT_GE(at.axis, 0) << op->name << " " << name << " " << axis;
+              EXPECT_LT(at.axis, rank) << op->name << " " << name << " " << axis;
+            }
+        }
+  }
+  EXPECT_GT(mapped, 1000u);
 }
 
 TEST(Axes, ScalarsFitAnyTermButTheFirst) {

@@ -111,11 +111,12 @@ void need_index(Context& ctx, int input, Dim size, std::string_view what) {
              [&](Dim low, Dim high, bool is_enough) { require_index(ctx, input, low, high, size, what, is_enough); });
 }
 
-void need_coordinates(Context& ctx, int input, int first) {
+void need_coordinates(Context& ctx, int input, int64_t first) {
   constexpr std::string_view kWhat = "an index and the axis it names";
   const Fact &data = ctx.input(0), &indices = ctx.input(input);
   const auto depth = indices.rank() > 0 ? indices.dim(indices.rank() - 1).constant() : std::nullopt;
-  if (!depth || first < 0 || *depth < 1 || first + *depth > data.rank()) return ctx.leave_open(kWhat, input);
+  if (!depth || first < 0 || first > data.rank() || *depth < 1 || *depth > data.rank() - first)
+    return ctx.leave_open(kWhat, input);
   const auto count = static_cast<size_t>(*depth);
   const Elements* list = ctx.elements(input);
   const bool is_followed =
@@ -123,7 +124,7 @@ void need_coordinates(Context& ctx, int input, int first) {
   const auto range = is_followed ? std::nullopt : ctx.range(input);
   if (!is_followed && !range && !indices.num_elements().is_constant(0)) return ctx.leave_open(kWhat, input);
   for (size_t k = 0; k < count; ++k) {
-    const Dim size = data.dim(first + static_cast<int>(k));
+    const Dim size = data.dim(static_cast<int>(first + static_cast<int64_t>(k)));
     // A number along one axis alone is the lowest or the highest of them all.
     const auto state = [&](Dim low, Dim high, bool is_enough) {
       require_index(ctx, input, low, high, size, kWhat, is_enough);

@@ -33,7 +33,7 @@ void need_at_least(Context& ctx, int input, int64_t lowest, std::string_view wha
 // That it names a position on an axis of that size, counted from either end.
 void need_index(Context& ctx, int input, dim::Dim size, std::string_view what);
 // That its rows name elements of operand 0: numbers along its axes from `first` on (GatherND, ScatterND).
-void need_coordinates(Context& ctx, int input, int first);
+void need_coordinates(Context& ctx, int input, int64_t first);
 // That it is not 0.
 void need_nonzero(Context& ctx, int input, std::string_view what);
 // That every element is known, as an expression at least.

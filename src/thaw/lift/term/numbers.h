@@ -1,0 +1,23 @@
+// The arithmetic of values at points (forms.h). Internal to lift/.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+
+namespace thaw::lifting {
+
+inline constexpr int64_t kLargestOfTerms = int64_t{1} << 28;  // four times one, times another, is reckoned in 64 bits
+
+inline int64_t floor_of(int64_t a, int64_t n) { return a / n - (a % n < 0 ? 1 : 0); }
+inline int64_t ceil_of(int64_t a, int64_t n) { return -floor_of(-a, n); }
+
+inline bool is_in_range(int64_t v) { return v > -kLargestOfTerms && v < kLargestOfTerms; }
+
+inline uint64_t hash_of_values(std::span<const int64_t> values) {
+  uint64_t hash = 0x9e3779b97f4a7c15;
+  for (const int64_t v : values) hash = (std::rotl(hash, 13) ^ static_cast<uint64_t>(v)) * 0xff51afd7ed558ccd;
+  return hash ^ (hash >> 31);
+}
+
+}  // namespace thaw::lifting
