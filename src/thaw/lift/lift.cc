@@ -30,6 +30,7 @@
 #include "thaw/lift/recurrence/roll.h"
 #include "thaw/lift/solve/floors.h"
 #include "thaw/lift/solved_places.h"
+#include "thaw/lift/steady_areas.h"
 #include "thaw/lift/steady_elements.h"
 #include "thaw/lift/steady_extremes.h"
 #include "thaw/lift/steps.h"
@@ -445,6 +446,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   for (Trace& trace : traces) cut_operands_of_blocks(*trace.model);
   const Rolled rolled = aligned(traces) ? Rolled() : roll_recurrences(traces);
   const Aside aside(traces, rolled.aside);
+  std::vector<Note> areas = steady_areas(traces);
   const auto lift_even = [&] {
     read_constant_outputs(traces);  // those that were folded to have the same nodes
     require_alignment(rolled, traces);
@@ -478,6 +480,7 @@ LiftReport lift(std::vector<Trace>& traces, const LiftOptions& options) {
   };
   Attempt best = lift_evened(traces, lift_even);
   best.report.lifted.insert(best.report.lifted.begin(), rolled.scans.begin(), rolled.scans.end());
+  if (!best.is_whole()) std::ranges::move(areas, std::back_inserter(best.report.unexplained));
   std::ranges::move(raised, std::back_inserter(best.report.inferred));
   for (const size_t k : rolled.aside)
     best.report.holdout.push_back({given[k], "too short to separate one step from the next: it is only compared with"});
