@@ -201,6 +201,19 @@ def test_the_end_of_a_slice_that_lies_past_every_case(thaw, save, tmp_path, true
     assert seen[25, 12] == seen[40, 40] == "guard" and "right" in seen.values(), seen
 
 
+@pytest.mark.parametrize("to", [lambda h, w: h, lambda h, w: 20, lambda h, w: 2 * h, lambda h, w: h - 20], ids=["h", "20", "2 h", "h - 20"])
+@pytest.mark.parametrize("cases", [[(25, 10), (15, 9)], [(25, 10), (24, 25)], [(30, 8)], [(36, 33), (15, 20)]], ids=str)
+def test_the_end_of_a_slice_of_another_axis(thaw, save, tmp_path, to, cases):
+    """Where no case has so many columns, an end at the rows cuts as much as one at their number does, whichever is more."""
+    def made(h, w):
+        first = node("Slice", ["x", "zero", "half", "rows"], "half_of_it")
+        cut = node("Slice", ["half_of_it", "zero", "end", "columns"], "y")
+        return model([first, cut], [("x", F, [1, 3, h, w])], [("y", F, [None] * 4)],
+                     [ints("zero", [0]), ints("half", [h // 2]), ints("end", [to(h, w)]), ints("rows", [2]), ints("columns", [3])])
+
+    compare_with_guards(thaw, save, tmp_path, made, [(20, 12), *cases], [(40, 40), (5, 7), (25, 60), (60, 25), (13, 41), (19, 20), (26, 5)])
+
+
 def test_what_was_refuted_is_said(thaw, save, tmp_path, refer):
     report = thaw.json("fix", save(merge_grid.static(22, 22)), "--dry-run", "--sizes", "grid_thw=1,22,22",
                        "--reference", refer([(22, 22), (30, 22), (14, 26)]), code=0)

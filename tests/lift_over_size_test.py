@@ -91,6 +91,48 @@ def test_side_that_is_the_shorter_in_every_trace(thaw, save, tmp_path, table):
     assert seen[45] == seen[84] == "right" and set(seen.values()) <= {"right", "guard"}, seen
 
 
+# Of an image whose longer side is 160 in every trace; made of it: its results.
+OF_LONGER = {
+    "one over it": lambda net, longer: net.add("Mul", "x", net.constant(np.float32(1 / longer))),
+    "its last place": lambda net, longer: net.add("Sub", "x", net.constant(np.float32(longer - 1))),
+    "shares of it": lambda net, longer: net.add("Mul", "x", net.constant(np.array([14, 5], np.float32).reshape(1, 2, 1, 1) / np.float32(longer))),
+}
+# Nothing is: numbers that models have, and some that are whole pixels of 640 or 800.
+ORDINARY = [0.05, 0.01, 1 / 6, 1 / 3, 6, 100, 0.044715, 1 / 255, 127.5, 0.125, 1e-5]
+LONGEST = [{160: 120, 80: 160}, {800: 480, 320: 800}, {200: 64, 96: 200}, {640: 256, 128: 640}]
+
+
+def lift_images(thaw, save, tmp_path, sides, made):
+    """made: the last value of a net over the image."""
+    def build(h, w):
+        net = Net()
+        return net.model([1, CHANNELS, h, w], made(net, h, w))
+    return lift_at(thaw, save, tmp_path, build, sides)
+
+
+@pytest.mark.parametrize("of", OF_LONGER)
+def test_numbers_of_a_longer_side_that_no_trace_varies(thaw, save, tmp_path, of):
+    seen = lift_images(thaw, save, tmp_path, LONGEST[0], lambda net, h, w: OF_LONGER[of](net, max(h, w)))
+    assert seen.pop(96) == "right" and set(seen.values()) == {"guard"}, seen  # 96 x 160
+
+
+@pytest.mark.parametrize("sides", LONGEST, ids=str)
+def test_ordinary_numbers_beside_such_a_side(thaw, save, tmp_path, sides):
+    def made(net, h, w):
+        x = "x"
+        for number in ORDINARY:
+            x = net.add("Mul", x, net.constant(np.float32(number)))
+        return x
+    seen = lift_images(thaw, save, tmp_path, sides, made)
+    assert set(seen.values()) == {"right"}, seen
+
+
+@pytest.mark.parametrize("sides", [{64: 48, 32: 64}, {160: 120, 80: 160}], ids=str)
+def test_padding_to_a_square(thaw, save, tmp_path, sides):
+    seen = lift_images(thaw, save, tmp_path, sides, lambda net, h, w: net.add("Pad", "x", net.ints(0, 0, 0, 0, 0, 0, max(h, w) - h, max(h, w) - w)))
+    assert set(seen.values()) <= {"right", "guard"}, seen
+
+
 @pytest.mark.parametrize("table", ["centres", "boxes"])
 def test_sides_that_change_places(thaw, save, tmp_path, table):
     """As many cells in every trace: no table grows, and what would tell is said."""

@@ -35,3 +35,18 @@ def test_shares_of_small_grids(thaw, save, tmp_path, sides):
         return net.model([1, CHANNELS, h, widths[h]], beside_table(net, x, positions(r, c)))
     seen = seen_of(thaw, save, tmp_path, build, list(sides), list(UNSEEN), within=1e-5)
     assert set(seen.values()) <= {"right", "guard"} and "right" in seen.values(), seen
+
+
+@pytest.mark.parametrize("of", [np.sin, np.cos], ids=["sin", "cos"])
+@pytest.mark.parametrize("turns", [1, 2, 4, 8])
+@pytest.mark.parametrize("sides", [{64: 16, 34: 26, 79: 116}, {64: 32, 32: 64, 96: 120}], ids=str)
+def test_waves_of_many_turns(thaw, save, tmp_path, of, turns, sides):
+    """Of few columns a wave of several turns is 0 everywhere in most traces (Mildenhall et al. 2020, "NeRF")."""
+    widths = UNSEEN | sides
+
+    def build(h):
+        net, x, r, c = image(h, widths[h], 8)
+        table = np.stack([of(2 * np.pi * turns * (i + 1) / n) for i, n in zip(cells(r, c), (r, c))], -1)
+        return net.model([1, CHANNELS, h, widths[h]], beside_table(net, x, table))
+    seen = seen_of(thaw, save, tmp_path, build, list(sides), list(UNSEEN), within=1e-4)
+    assert set(seen.values()) <= {"right", "guard"}, seen

@@ -5,11 +5,14 @@
 #include <optional>
 #include <ranges>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "thaw/dim/text/text.h"
+#include "thaw/infer/infer.h"
+#include "thaw/lift/align/slice.h"
 #include "thaw/lift/onetrace/equations.h"
 #include "thaw/lift/onetrace/search.h"
 #include "thaw/lift/onetrace/write_sizes.h"
@@ -233,7 +236,9 @@ class OneTraceAttempt {
         std::optional<Choice> other = without(component, unknown);
         if (!other || refuted_by(*other)) continue;
         taken_back_[unknown] = dim::to_string(taken(unknown).dim);
-        note_bound(taken(unknown));
+        // What is far-fetched says nothing.
+        if (taken(unknown).cost < unknowns_[unknown].proposals[integers_[unknown]].cost)
+          kept_.emplace_back(unknowns_[unknown].constant, taken(unknown));
         choice_ = std::move(*other);
       }
     }
@@ -363,16 +368,31 @@ class OneTraceAttempt {
       report_.changed.back().message += unsure;
       write_sizes(constants_[c], dims_of(c, choice_), *emitter_);
     }
+    note_bounds();
   }
 
-  // A number stays where a size stood at the export, and does as well in cases on one side of it, as the end of a Slice does beyond the end: on
-  // the other side nothing tells it from the size.
-  void note_bound(const lifting::Proposal& size) {
-    const int64_t number = size.at.front();
-    if (std::ranges::all_of(size.at, [&](int64_t at) { return at <= number; }))
-      note_untold(dim::max(size.dim - dim::Dim(number), dim::Dim(0)));
-    else if (number > 1 && std::ranges::all_of(size.at, [&](int64_t at) { return at >= number; }))
-      note_untold(dim::max(dim::Dim(number) - size.dim, dim::Dim(0)));
+  // A number stays where a size stood at the export. Of the bounds of Slices what they cut is told apart, which is the same where both lie past
+  // the end; of others, which of the two is larger, as far as all cases say so.
+  void note_bounds() {
+    if (kept_.empty()) return;
+    const infer::Result facts = infer::infer(model_, scope_);
+    for (const auto& [c, size] : kept_) {
+      const dim::Dim number(size.at.front());
+      bool are_slices = true;
+      for (const ir::Use& use : constants_[c].uses) {
+        const auto slice = written_slice(*use.node);
+        are_slices &= slice.has_value();
+        const ops::Fact& data = facts.fact(use.node->input(0));
+        if (!slice || !data.has_rank()) continue;
+        const dim::Dim axis = data.dim(static_cast<int>(slice->axis_of(static_cast<size_t>(data.rank()))));
+        if (axis.is_known()) note_untold(dim::min(axis, number) - dim::min(axis, size.dim));
+      }
+      if (are_slices) continue;
+      if (std::ranges::all_of(size.at, [&](int64_t at) { return at <= size.at.front(); }))
+        note_untold(dim::max(size.dim - number, dim::Dim(0)));
+      else if (size.at.front() > 1 && std::ranges::all_of(size.at, [&](int64_t at) { return at >= size.at.front(); }))
+        note_untold(dim::max(number - size.dim, dim::Dim(0)));
+    }
   }
 
   void note_untold(dim::Dim distance) {
@@ -451,8 +471,10 @@ class OneTraceAttempt {
   bool found_ = false;
   std::vector<size_t> combinations_;
   Choice choice_;
-  std::vector<bool> is_doubtful_;                 // by unknown: the number does as well as the expression
-  std::vector<std::string> taken_back_;           // by unknown: the expression that is not confirmed
+  std::vector<bool> is_doubtful_;        // by unknown: the number does as well as the expression
+  std::vector<std::string> taken_back_;  // by unknown: the expression that is not confirmed
+  std::vector<std::pair<size_t, lifting::Proposal>>
+      kept_;                                      // constants that stay, and the sizes that they were at the export
   std::vector<std::vector<std::string>> others_;  // by constant: what else was run
   std::vector<dim::Dim> untold_;                  // 0 where what no case tells apart is the same
   AttemptReport report_;

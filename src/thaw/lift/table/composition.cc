@@ -26,27 +26,27 @@ std::optional<Generated> fit_in_any_way(const View& column, const Given& table) 
   FittedBefore* before = table.context.before;
   const uint64_t key_as_it_is = FittedBefore::key_of(column, Ways::kSequences),
                  key_by_keys = FittedBefore::key_of(column, Ways::kKeys);
-  // A fast wave may be a slow one of a row or a column: one is taken where nothing else is found.
-  std::optional<Generated> fast;
-  const auto unless_fast = [&](std::optional<Generated> fit) {
-    if (!fit || !fit->is_fast) return fit;
-    if (!fast) fast = std::move(fit);
+  // Of waves that may be slower ones by another key the slowest is taken, where nothing else is found.
+  std::optional<Generated> slowest;
+  const auto unless_slower = [&](std::optional<Generated> fit) {
+    if (!fit || !fit->may_be_slower) return fit;
+    if (!slowest || fit->turns < slowest->turns) slowest = std::move(fit);
     return std::optional<Generated>();
   };
   const auto fit_by_keys = [&] {
     const std::vector<CounterPtr>& counters = table.counters();
     const std::vector<LayoutPtr>& layouts = table.layouts();
     return first_way(before, key_by_keys, counters.size() + layouts.size(), [&](size_t way) {
-      if (way < counters.size()) return unless_fast(fit_at_keys(once, {{key_of(*counters[way])}}, fit_sequence));
+      if (way < counters.size()) return unless_slower(fit_at_keys(once, {{key_of(*counters[way])}}, fit_sequence));
       const Layout& layout = *layouts[way - counters.size()];
       const bool is_grid = layout.is_grid() && column.kind != Kind::kTruth;
       return is_grid ? fit_at_keys(once, {{key_of(layout)}}, fit_cells) : std::nullopt;
     });
   };
   auto found = first_way(before, key_as_it_is, 2, [&](size_t way) {
-    return way == 0 ? unless_fast(fit_sequence({column, table.context})) : fit_by_keys();
+    return way == 0 ? unless_slower(fit_sequence({column, table.context})) : fit_by_keys();
   });
-  return found ? found : fast;
+  return found ? found : slowest;
 }
 
 using FitColumn = std::function<std::optional<Generated>(const View&)>;

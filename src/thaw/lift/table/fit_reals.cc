@@ -98,7 +98,8 @@ class RealSearch {
     const auto attempt = [&](RealFit fit, const Size& n) -> std::optional<RealFit> {
       const int off = bits_off(fit, wanted);
       if (off > 1 || (off == 1 && nearly)) return std::nullopt;
-      fit.formula = within(fit.formula, limits_of_multiples(n, sizes_, OfSides::kOther, context_.solver));
+      fit.formula =
+          within(fit.formula, limits_of_multiples(n, sizes_, OfSides::kOther, context_.solver, !fit.is_scaled));
       if (off == 0) return fit;
       nearly = std::move(fit);
       return std::nullopt;

@@ -177,7 +177,7 @@ std::string to_string(const Formula& formula);
 std::string form_of(const Formula& formula);
 // In the order in which they stand in it.
 std::vector<dim::Dim> sizes_in(const Formula& formula);
-std::vector<double> numbers_in(const Formula& formula);
+std::vector<double> numbers_in(const Formula& formula);  // of short lists
 // Remainders of positions by a number in it: the axis, and the number.
 std::vector<std::pair<int, int64_t>> periods_in(const Formula& formula);
 

@@ -24,8 +24,9 @@ struct Generated {
   std::string description;
   std::vector<Part> parts;
   bool departs = false;  // from the traces, where their exporter was off
-  bool is_fast =
-      false;  // a wave that turns by more than half from place to place in every trace: slower ones are as near there
+  // Of a wave: how often it turns over the length, and whether one that turns less often may give the same entries by another key.
+  double turns = 0;
+  bool may_be_slower = false;
 };
 // Of a table that other nodes make, its growing axes first: its entries in their order, whatever the shape.
 Generated made(const View& view, std::string description, std::function<ir::Value*(TableEmitter&)> emit);

@@ -31,11 +31,10 @@ std::vector<Size> possible_divisors(const View& view, size_t row, const TableCon
     for (const Size& size : *own) add(size);
   for (const Size& size : known_sizes(context.solver)) add(size);
   // Of images that are padded to whole cells.
-  for (size_t i = 0; i < view.sides.size(); ++i)
-    for (size_t j = 0; j < i; ++j) {
-      add(smaller_of(view.sides[i], view.sides[j]));
-      add(larger_of(view.sides[i], view.sides[j]));
-    }
+  if (view.sides.size() == 2) {
+    add(smaller_of(view.sides[0], view.sides[1]));
+    add(larger_of(view.sides[0], view.sides[1]));
+  }
   return sizes;
 }
 

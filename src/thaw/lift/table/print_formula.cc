@@ -95,10 +95,12 @@ void add_sizes(const Formula& formula, std::unordered_set<const FormulaNode*>& s
   for (const Formula& operand : node.operands) add_sizes(operand, seen, sizes);
 }
 
+constexpr size_t kMostNumbers = 64;  // of a list: longer ones were learned
+
 void add_numbers(const Formula& formula, std::unordered_set<const FormulaNode*>& seen, std::vector<double>& numbers) {
   const FormulaNode& node = formula.node();
   if (!seen.insert(&node).second) return;
-  std::ranges::copy(node.numbers, std::back_inserter(numbers));
+  if (node.numbers.size() <= kMostNumbers) std::ranges::copy(node.numbers, std::back_inserter(numbers));
   for (const Formula& operand : node.operands) add_numbers(operand, seen, numbers);
 }
 

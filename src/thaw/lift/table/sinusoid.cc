@@ -62,6 +62,22 @@ Formula wave_formula(const Wave& wave, bool is_sine, const Formula& place) {
   return is_sine ? sine(turned) : cosine(turned);
 }
 
+// Whether a slower wave of a row or a column may give the same entries: where so many turns are more than a half from place to place in a trace
+// that shows them, and where one trace alone does.
+bool may_be_slower(const View& column, const Span& span, double turns) {
+  constexpr double kHalf = 0.5 + 1e-4;
+  constexpr int kFewest = 2;
+  int shown = 0;
+  for (size_t k = 0; k < column.traces(); ++k) {
+    const std::vector<double>& entries = column.entries[k];
+    const auto differs = [&](double entry) { return !column.close(entry, entries.front()); };
+    if (std::ranges::none_of(entries, differs)) continue;
+    if (turns / under_of(span, column.length().at[k]) > kHalf) return true;
+    ++shown;
+  }
+  return shown < kFewest;
+}
+
 }  // namespace
 
 std::optional<Generated> fit_sinusoid_of_place(const Given& given) {
@@ -80,8 +96,8 @@ std::optional<Generated> fit_sinusoid_of_place(const Given& given) {
                            fmt::format("{} of {:.6g} times {} of {}", is_sine ? "sin" : "cos", wave.step, span.name,
                                        dim::to_string(n.dim)));
         if (!fit) continue;
-        const double between = static_cast<double>(span.of) / under_of(span, std::ranges::max(n.at));
-        fit->is_fast = std::abs(wave.step) * between > std::numbers::pi;
+        fit->turns = std::abs(wave.step) * static_cast<double>(span.of) / (2 * std::numbers::pi);
+        fit->may_be_slower = may_be_slower(column, span, fit->turns);
         return fit;
       }
     }

@@ -14,11 +14,11 @@
 namespace thaw::lifting {
 TableFit made_of(const View& view, Generated generated) {
   ops::Shape counted;
-  std::vector<std::vector<double>> numbers;
+  std::vector<TableFit::Made> formulas;
   std::vector<std::pair<dim::Dim, int64_t>> repeated;
   for (const Part& part : generated.parts) {
-    numbers.push_back(numbers_in(part.formula));
-    std::ranges::copy(sizes_in(part.formula), std::back_inserter(counted));
+    formulas.push_back({numbers_in(part.formula), sizes_in(part.formula)});
+    std::ranges::copy(formulas.back().sizes, std::back_inserter(counted));
     for (const auto& [axis, period] : periods_in(part.formula))
       if (static_cast<size_t>(axis) < view.growing.size()) repeated.emplace_back(view.growing[axis].dim, period);
   }
@@ -27,7 +27,7 @@ TableFit made_of(const View& view, Generated generated) {
                    parts = std::move(generated.parts)](TableEmitter& e) { return emit_parts(form, parts, e); },
           .departs = generated.departs,
           .counted = std::move(counted),
-          .numbers = std::move(numbers),
+          .formulas = std::move(formulas),
           .repeated = std::move(repeated)};
 }
 

@@ -28,7 +28,12 @@ struct TableFit {
   bool leaves_out_cells = false;                  // near the edges of grids (inner_cells.cc)
   bool is_guessed = false;                        // of sizes: one of them is met by chance easily (Rule)
   ops::Shape counted = {};                        // of a table: sizes in its formulas
-  std::vector<std::vector<double>> numbers = {};  // of a table: those in each of its formulas
+  // Of a table: numbers and sizes in each of its formulas.
+  struct Made {
+    std::vector<double> numbers;
+    ops::Shape sizes;
+  };
+  std::vector<Made> formulas = {};
   ops::Shape growing = {};  // of a table: the sizes of its axes that grow, where it was fitted along them
   std::vector<std::pair<dim::Dim, int64_t>> repeated =
       {};  // of such axes: after how many places the table begins again

@@ -129,10 +129,10 @@ std::vector<Size> known_sizes(const Solver& solver) {
 }
 
 std::vector<Limit> limits_of_multiples(const Size& size, const std::vector<Size>& others, OfSides sides,
-                                       const Solver& solver) {
+                                       const Solver& solver, bool is_plain) {
   std::vector<Limit> limits;
   const std::vector<int> symbols = dim::symbols_of(size.dim);
-  const std::vector<Size> extremes = extremes_of_no_side(solver.variables());
+  const std::vector<Size> extremes = is_plain ? std::vector<Size>() : extremes_of_no_side(solver.variables());
   for (const Size& other : others) {
     if (size.at.front() <= 0 || other.at.front() <= 0) continue;
     const int64_t common = std::gcd(size.at.front(), other.at.front());

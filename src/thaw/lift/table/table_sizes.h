@@ -38,10 +38,11 @@ std::vector<Size> known_sizes(const Solver& solver);
 
 // Where one of these, or what else is as large as it in every trace, is so many times as large as the size in every trace: that it is. A number over
 // the one is a number over the other there. kOther: where it is of other sides; a side and its own part are plainer than one another. An extreme
-// is no part of an area: where one side is the longer in every trace, and the same, the area is as many times the shorter one.
+// is no part of an area: where one side is the longer in every trace, and the same, the area is as many times the shorter one. is_plain: the number
+// is one over the size, or the size, and nothing so plain over such an extreme.
 enum class OfSides : uint8_t { kOther, kAny };
 std::vector<Limit> limits_of_multiples(const Size& size, const std::vector<Size>& others, OfSides sides,
-                                       const Solver& solver);
+                                       const Solver& solver, bool is_plain = false);
 
 // Where positions, so many of them, are as far apart in every trace as a side over how many there are, rounded down, as torchvision spreads
 // its anchors: that a model which takes the number runs where it is this quotient. None where they are not.
