@@ -150,7 +150,8 @@ FittedTable* known_table(Lifting& l, const Difference& difference, const std::ve
 }
 
 void add_table(Lifting& l, const Difference& difference, TableFit fit, std::vector<std::vector<int64_t>> padded) {
-  for (const dim::Dim size : fit.counted) l.solver->note_used(size);
+  for (const TableFit::Made& formula : fit.formulas)
+    for (const dim::Dim size : formula.sizes) l.solver->note_used(size);
   l.tables.push_back({{&difference}, std::move(fit), std::move(padded)});
   l.tables.back().is_given_back = !l.context->around.given_back.empty();
 }

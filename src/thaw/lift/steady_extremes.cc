@@ -107,6 +107,8 @@ struct Steady {
   dim::Dim size;
   int64_t at;
   std::set<int64_t> sides;  // of which numbers may be parts
+  // Of an input; of what it is padded or cut to; of maps, which are small and many: numbers alone are none of these.
+  enum class Of : uint8_t { kSide, kPieces, kMap } of;
 };
 
 // By which numbers the written model cuts sizes, and which it adds.
@@ -159,28 +161,28 @@ std::vector<std::pair<Size, Size>> sizes_alike(const Lifting& l) {
 // Extremes of sides, of what these are padded and cut to, and of sizes that the model computes alike of both.
 std::vector<Steady> steady_extremes(const Lifting& l, const std::set<int64_t>& pieces) {
   std::vector<Steady> steady;
-  const auto add = [&](const Size& size, const std::set<int64_t>& times) {
+  const auto add = [&](const Size& size, const std::set<int64_t>& times, Steady::Of of) {
     const int64_t at = size.at.front();
     const auto is_it = [&](const Steady& known) { return dim::same(known.size, size.dim); };
     if (!size.dim.is_symbolic() || std::ranges::any_of(size.at, [&](int64_t each) { return each != at; })) return;
     if (at < 1 || std::ranges::any_of(steady, is_it)) return;
-    Steady& each = steady.emplace_back(size.dim, at);
+    Steady& each = steady.emplace_back(size.dim, at, std::set<int64_t>(), of);
     for (const int64_t by : times)
       if (at * by >= kSmallest) each.sides.insert(at * by);
   };
   for (const Size& extreme : extreme_sides(l.variables)) {
-    add(extreme, {1});
+    add(extreme, {1}, Steady::Of::kSide);
     for (const int64_t piece : pieces) {
       const Size each = constant_size(piece, l.traces.size());
-      add(each * ceil_div(extreme, each), {1});
-      add(each * (extreme / each), {1});
+      add(each * ceil_div(extreme, each), {1}, Steady::Of::kPieces);
+      add(each * (extreme / each), {1}, Steady::Of::kPieces);
     }
   }
   std::set<int64_t> cells = pieces;
   cells.insert(1);
   for (const auto& [one, other] : sizes_alike(l)) {
-    add(smaller_of(one, other), cells);
-    add(larger_of(one, other), cells);
+    add(smaller_of(one, other), cells, Steady::Of::kMap);
+    add(larger_of(one, other), cells, Steady::Of::kMap);
   }
   return steady;
 }
@@ -204,8 +206,9 @@ void add_steady_extremes(Domain& domain, const Lifting& l) {
     const bool holds = std::ranges::any_of(each.sides, [&](int64_t number) {
       const auto side = static_cast<double>(number);
       const bool is_integer = integers.pieces.contains(number) || integers.added.contains(number);
-      return (number == each.at && is_integer) ||
-             std::ranges::any_of(alone, [&](const auto& numbers) { return are_alone_of(numbers, side); }) ||
+      return (each.of == Steady::Of::kSide && is_integer) ||
+             (each.of != Steady::Of::kMap &&
+              std::ranges::any_of(alone, [&](const auto& numbers) { return are_alone_of(numbers, side); })) ||
              std::ranges::any_of(l.tables, [&](const FittedTable& table) {
                return !table.fit.growing.empty() && std::ranges::any_of(table.fit.formulas, [&](const auto& formula) {
                  return !is_of_extreme(formula) && are_parts(formula.numbers, side);

@@ -1,7 +1,6 @@
 #include "thaw/lift/table/table.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,12 +12,10 @@
 
 namespace thaw::lifting {
 TableFit made_of(const View& view, Generated generated) {
-  ops::Shape counted;
   std::vector<TableFit::Made> formulas;
   std::vector<std::pair<dim::Dim, int64_t>> repeated;
   for (const Part& part : generated.parts) {
     formulas.push_back({numbers_in(part.formula), sizes_in(part.formula)});
-    std::ranges::copy(formulas.back().sizes, std::back_inserter(counted));
     for (const auto& [axis, period] : periods_in(part.formula))
       if (static_cast<size_t>(axis) < view.growing.size()) repeated.emplace_back(view.growing[axis].dim, period);
   }
@@ -26,7 +23,6 @@ TableFit made_of(const View& view, Generated generated) {
           .emit = [form = view.without_entries(),
                    parts = std::move(generated.parts)](TableEmitter& e) { return emit_parts(form, parts, e); },
           .departs = generated.departs,
-          .counted = std::move(counted),
           .formulas = std::move(formulas),
           .repeated = std::move(repeated)};
 }

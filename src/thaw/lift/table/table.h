@@ -27,7 +27,6 @@ struct TableFit {
   ops::Shape sizes = {};                          // of a list of sizes: each
   bool leaves_out_cells = false;                  // near the edges of grids (inner_cells.cc)
   bool is_guessed = false;                        // of sizes: one of them is met by chance easily (Rule)
-  ops::Shape counted = {};                        // of a table: sizes in its formulas
   // Of a table: numbers and sizes in each of its formulas.
   struct Made {
     std::vector<double> numbers;
