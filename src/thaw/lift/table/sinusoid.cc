@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -78,6 +79,17 @@ bool may_be_slower(const View& column, const Span& span, double turns) {
   return shown < kFewest;
 }
 
+// Whether waves that turn little more often give the same entries: turns and as many less than the lengths' common multiple do, whatever the
+// trace.
+bool may_be_faster(const View& column, double turns) {
+  constexpr double kPlainer = 3;
+  constexpr int64_t kLargest = int64_t{1} << 40;
+  int64_t multiple = 1;
+  for (const int64_t n : column.length().at)
+    if (multiple < kLargest && n > 0 && n < kLargest) multiple = std::lcm(multiple, n);
+  return static_cast<double>(multiple) < kPlainer * turns;
+}
+
 }  // namespace
 
 std::optional<Generated> fit_sinusoid_of_place(const Given& given) {
@@ -98,6 +110,7 @@ std::optional<Generated> fit_sinusoid_of_place(const Given& given) {
         if (!fit) continue;
         fit->turns = std::abs(wave.step) * static_cast<double>(span.of) / (2 * std::numbers::pi);
         fit->may_be_slower = may_be_slower(column, span, fit->turns);
+        if (fit->may_be_slower && may_be_faster(column, fit->turns)) continue;
         return fit;
       }
     }
