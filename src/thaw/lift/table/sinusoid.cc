@@ -79,11 +79,11 @@ bool may_be_slower(const View& column, const Span& span, double turns) {
   return shown < kFewest;
 }
 
-// Whether waves that turn little more often give the same entries: turns and as many less than the lengths' common multiple do, whatever the
-// trace.
+// Whether a wave that does not turn much more often gives the same entries: one of as many turns less than the common multiple of the lengths
+// does, in each trace.
 bool may_be_faster(const View& column, double turns) {
   constexpr double kPlainer = 3;
-  constexpr int64_t kLargest = int64_t{1} << 40;
+  constexpr int64_t kLargest = int64_t{1} << 31;
   int64_t multiple = 1;
   for (const int64_t n : column.length().at)
     if (multiple < kLargest && n > 0 && n < kLargest) multiple = std::lcm(multiple, n);
