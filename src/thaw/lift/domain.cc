@@ -14,6 +14,7 @@
 #include "thaw/lift/contradictions.h"
 #include "thaw/lift/solve/floors.h"
 #include "thaw/lift/steady_sizes.h"
+#include "thaw/lift/table/table_sizes.h"
 #include "thaw/lift/unseen_sizes.h"
 
 namespace thaw::lifting {
@@ -265,12 +266,6 @@ void add_undecided(Domain& domain, Undecided undecided) {
 }
 
 namespace {
-
-// Two sides of one input, in traces that follow each other too: 80 x 72 and 72 x 64 say nothing of others.
-bool are_sides(const Variable& one, const Variable& other) {
-  const auto is_side = [](const Variable& v) { return v.kind == Variable::Kind::kDim && v.varies() && !v.is_batch; };
-  return &one != &other && one.input == other.input && is_side(one) && is_side(other);
-}
 
 // Where one is the longer of both, or the shorter, in all traces: adds that it is.
 void add_extreme(Domain& domain, Dim one, Dim other, std::span<const Variable> variables) {

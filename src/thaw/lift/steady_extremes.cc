@@ -137,7 +137,7 @@ std::vector<std::pair<Size, Size>> sizes_alike(const Lifting& l) {
   std::unordered_set<const dim::Expr*> known, seen;
   for (const dim::Dim size : sizes)
     if (size.is_symbolic()) known.insert(size.expr());
-  const auto are_sides = [](const Variable& one, const Variable& other) {
+  const auto are_dims = [](const Variable& one, const Variable& other) {
     return &one < &other && one.input == other.input && one.kind == Variable::Kind::kDim && other.kind == one.kind;
   };
   std::vector<std::pair<Size, Size>> alike;
@@ -147,7 +147,7 @@ std::vector<std::pair<Size, Size>> sizes_alike(const Lifting& l) {
     for (const Variable& own : l.variables) {
       if (symbols != std::vector<int>{id_of(own)}) continue;
       for (const Variable& other : l.variables) {
-        if (!are_sides(own, other)) continue;
+        if (!are_dims(own, other)) continue;
         const dim::Dim turned = dim::substitute(size, {{id_of(own), other.symbol}});
         if (!turned.is_symbolic() || !known.contains(turned.expr())) continue;
         Size one{size, in_traces(size, l.variables)}, same{turned, in_traces(turned, l.variables)};

@@ -1,5 +1,6 @@
 // Formulas as people write them.
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <unordered_set>
 
@@ -86,22 +87,18 @@ std::string form_of(const Formula& formula) { return text_of(formula, false).tex
 
 namespace {
 
-void add_sizes(const Formula& formula, std::unordered_set<const FormulaNode*>& seen, std::vector<dim::Dim>& sizes) {
+// Calls see(const FormulaNode&) with each node once, those that read others first.
+template <typename See>
+void visit_nodes(const Formula& formula, std::unordered_set<const FormulaNode*>& seen, const See& see) {
   const FormulaNode& node = formula.node();
   if (!seen.insert(&node).second) return;
-  if (node.op == FormulaOp::kSize) sizes.push_back(node.size.dim);
-  if (node.op == FormulaOp::kMade)
-    for (const Size& size : node.made->sizes) sizes.push_back(size.dim);
-  for (const Formula& operand : node.operands) add_sizes(operand, seen, sizes);
+  see(node);
+  for (const Formula& operand : node.operands) visit_nodes(operand, seen, see);
 }
-
-constexpr size_t kMostNumbers = 64;  // of a list: longer ones were learned
-
-void add_numbers(const Formula& formula, std::unordered_set<const FormulaNode*>& seen, std::vector<double>& numbers) {
-  const FormulaNode& node = formula.node();
-  if (!seen.insert(&node).second) return;
-  if (node.numbers.size() <= kMostNumbers) std::ranges::copy(node.numbers, std::back_inserter(numbers));
-  for (const Formula& operand : node.operands) add_numbers(operand, seen, numbers);
+template <typename See>
+void for_each_node(const Formula& formula, const See& see) {
+  std::unordered_set<const FormulaNode*> seen;
+  visit_nodes(formula, seen, see);
 }
 
 // The axis that a formula is the position along, a number moved or not.
@@ -113,39 +110,36 @@ std::optional<int> axis_of(const Formula& formula) {
   return moved.op == FormulaOp::kNumbers && moved.numbers.size() == 1 ? axis_of(node.operands[0]) : std::nullopt;
 }
 
-void add_periods(const Formula& formula, std::unordered_set<const FormulaNode*>& seen,
-                 std::vector<std::pair<int, int64_t>>& periods) {
-  const FormulaNode& node = formula.node();
-  if (!seen.insert(&node).second) return;
-  if (node.op == FormulaOp::kMod) {
-    const FormulaNode& by = node.operands[1].node();
-    const auto axis = axis_of(node.operands[0]);
-    if (axis && by.op == FormulaOp::kNumbers && by.numbers.size() == 1)
-      periods.emplace_back(*axis, static_cast<int64_t>(by.numbers[0]));
-  }
-  for (const Formula& operand : node.operands) add_periods(operand, seen, periods);
-}
-
 }  // namespace
 
 std::vector<dim::Dim> sizes_in(const Formula& formula) {
-  std::unordered_set<const FormulaNode*> seen;
   std::vector<dim::Dim> sizes;
-  add_sizes(formula, seen, sizes);
+  for_each_node(formula, [&](const FormulaNode& node) {
+    if (node.op == FormulaOp::kSize) sizes.push_back(node.size.dim);
+    if (node.op == FormulaOp::kMade)
+      for (const Size& size : node.made->sizes) sizes.push_back(size.dim);
+  });
   return sizes;
 }
 
 std::vector<double> numbers_in(const Formula& formula) {
-  std::unordered_set<const FormulaNode*> seen;
+  constexpr size_t kMostNumbers = 64;  // of a list: longer ones were learned
   std::vector<double> numbers;
-  add_numbers(formula, seen, numbers);
+  for_each_node(formula, [&](const FormulaNode& node) {
+    if (node.numbers.size() <= kMostNumbers) std::ranges::copy(node.numbers, std::back_inserter(numbers));
+  });
   return numbers;
 }
 
 std::vector<std::pair<int, int64_t>> periods_in(const Formula& formula) {
-  std::unordered_set<const FormulaNode*> seen;
   std::vector<std::pair<int, int64_t>> periods;
-  add_periods(formula, seen, periods);
+  for_each_node(formula, [&](const FormulaNode& node) {
+    if (node.op != FormulaOp::kMod) return;
+    const FormulaNode& by = node.operands[1].node();
+    const auto axis = axis_of(node.operands[0]);
+    if (axis && by.op == FormulaOp::kNumbers && by.numbers.size() == 1)
+      periods.emplace_back(*axis, static_cast<int64_t>(by.numbers[0]));
+  });
   return periods;
 }
 

@@ -44,12 +44,16 @@ std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const 
   return std::nullopt;
 }
 
+bool are_sides(const Variable& one, const Variable& other) {
+  const auto is_side = [](const Variable& v) { return v.kind == Variable::Kind::kDim && v.varies() && !v.is_batch; };
+  return &one != &other && one.input == other.input && is_side(one) && is_side(other);
+}
+
 std::vector<Size> extreme_sides(std::span<const Variable> variables) {
   std::vector<Size> sides;
   for (const Variable& v : variables)
     for (const Variable& other : variables) {
-      const bool are_sides = other.input == v.input && v.kind == Variable::Kind::kDim && other.kind == v.kind;
-      if (&other <= &v || !are_sides || v.is_batch || other.is_batch || !v.varies() || !other.varies()) continue;
+      if (&other < &v || !are_sides(v, other)) continue;
       const Size a{v.symbol, v.at}, b{other.symbol, other.at};
       sides.push_back(smaller_of(a, b));
       sides.push_back(larger_of(a, b));

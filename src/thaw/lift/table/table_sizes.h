@@ -18,6 +18,9 @@ std::optional<dim::Dim> sum_of_two(std::span<const int64_t> at, std::span<const 
 // token).
 std::optional<Size> solve_size(std::vector<int64_t> at, const Solver& solver, const Around& around = {});
 
+// Whether two variables are sides of one input, also in traces where one follows the other: 80 x 72 and 72 x 64 say nothing of others.
+bool are_sides(const Variable& one, const Variable& other);
+
 // Of each two sides of one input that differ: the shorter one, and the longer.
 std::vector<Size> extreme_sides(std::span<const Variable> variables);
 // Those that are no one side in all traces.
