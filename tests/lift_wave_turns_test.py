@@ -1,4 +1,4 @@
-"""Cosines and sines of shares of a grid's sides, as DETR adds them, in grids so small that faster waves along all cells give the same entries."""
+"""Cosines and sines of shares of a grid's sides, as DETR adds them, in grids so small that other waves give the same entries."""
 import numpy as np
 import pytest
 
@@ -50,3 +50,45 @@ def test_waves_of_many_turns(thaw, save, tmp_path, of, turns, sides):
         return net.model([1, CHANNELS, h, widths[h]], beside_table(net, x, table))
     seen = seen_of(thaw, save, tmp_path, build, list(sides), list(UNSEEN), within=1e-4)
     assert set(seen.values()) <= {"right", "guard"}, seen
+
+
+PLACES = {
+    "centres from -1": lambda i, n: (i + 0.5) / n * 2 - 1,
+    "ends from -1": lambda i, n: i / max(n - 1, 1) * 2 - 1,
+    "centres": lambda i, n: (i + 0.5) / n,
+    "starts": lambda i, n: i / n,
+    "counts": lambda i, n: (i + 1) / n,
+}
+
+
+def drawn_waves(seed):
+    """Where the cells are, their angular frequencies, and the traces' sides."""
+    random = np.random.default_rng(seed)
+    place = list(PLACES)[random.integers(len(PLACES))]
+    first, times = random.choice([np.pi / 2, np.pi, 2 * np.pi, 1.0, 3.0, 10.0]), random.choice([1.5, 2.0, 3.0])
+    return place, [first * times ** k for k in range(random.integers(1, 5))], drawn(seed, random.integers(3, 5))
+
+
+def seen_of_waves(thaw, save, tmp_path, place, frequencies, sides):
+    widths = UNSEEN | sides
+
+    def build(h):
+        net, x, r, c = image(h, widths[h], 8)
+        y, across = (PLACES[place](i, n) for i, n in zip(cells(r, c), (r, c)))
+        table = np.stack([of(f * at) for f in frequencies for at in (across, y) for of in (np.sin, np.cos)], -1)
+        return net.model([1, CHANNELS, h, widths[h]], beside_table(net, x, table.astype(np.float32)))
+    return seen_of(thaw, save, tmp_path, build, list(sides), list(UNSEEN), within=2e-3)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_drawn_waves(thaw, save, tmp_path, seed):
+    """Sampled too few times to tell, they are refused."""
+    seen = seen_of_waves(thaw, save, tmp_path, *drawn_waves(seed))
+    assert set(seen.values()) <= {"right", "guard"}, seen
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_waves_of_few_turns(thaw, save, tmp_path, place):
+    """The cosines of 5 rows and 7 columns are those of faster waves, too. The sines beside them tell."""
+    seen = seen_of_waves(thaw, save, tmp_path, place, [np.pi / 2, np.pi, 2 * np.pi], {35: 50, 52: 37, 20: 79})
+    assert set(seen.values()) == {"right"}, seen

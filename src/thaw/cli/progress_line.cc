@@ -12,8 +12,6 @@
 namespace thaw::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kRedraw{100};
-
 std::atomic<int> lines{0};
 
 bool is_terminal(int fd) {

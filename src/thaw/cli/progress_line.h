@@ -16,7 +16,7 @@ namespace thaw::cli {
 class ProgressLine {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kPatience{400};
+  static constexpr std::chrono::milliseconds kPatience{400}, kRedraw{100};
 
   // `fd` is where it is drawn; stderr, unless a test says otherwise.
   explicit ProgressLine(std::string what, std::chrono::milliseconds patience = kPatience, int fd = 2);

@@ -38,10 +38,11 @@ TEST(ProgressLine, DrawsAndCleansUp) {
   const Terminal terminal;
   {
     ProgressLine line("comparing", milliseconds(0), terminal.fd());
+    const ProgressLine::Clock::time_point before = ProgressLine::Clock::now();
     line.show(3, 4);
-    EXPECT_EQ(terminal.seen(), "\r\x1b[Kcomparing 75 %");
-    line.show(4, 4);  // at once: not drawn again
-    EXPECT_EQ(terminal.seen(), "");
+    line.show(4, 4);  // at once: not drawn again, on a machine that is not too busy for that
+    const bool is_at_once = ProgressLine::Clock::now() - before < ProgressLine::kRedraw;
+    EXPECT_EQ(terminal.seen(), std::string("\r\x1b[Kcomparing 75 %") + (is_at_once ? "" : "\r\x1b[Kcomparing 100 %"));
   }
   EXPECT_EQ(terminal.seen(), "\r\x1b[K");
 }

@@ -46,7 +46,10 @@ std::optional<Generated> fit_in_any_way(const View& column, const Given& table) 
   auto found = first_way(before, key_as_it_is, 2, [&](size_t way) {
     return way == 0 ? unless_slower(fit_sequence({column, table.context})) : fit_by_keys();
   });
-  return found ? found : slowest;
+  if (!found) found = std::move(slowest);
+  // What turns no less often than one of which the entries do not tell is not told by them either.
+  const bool is_open = found && found->turns > 0 && table.context.open_turns.value_or(found->turns + 1) <= found->turns;
+  return is_open ? std::nullopt : std::move(found);
 }
 
 using FitColumn = std::function<std::optional<Generated>(const View&)>;
@@ -76,28 +79,41 @@ bool has_slow_wave(const View& view) {
   return flat > 0 && waves >= kFewestWaves;
 }
 
-std::optional<Generated> each_column(const View& view, const FitColumn& fit_one) {
+std::optional<Generated> each_column(const View& view, TableContext& context, const FitColumn& fit_one) {
   if (has_slow_wave(view)) return std::nullopt;
-  Generated out;
-  std::vector<std::pair<View, Formula>> known;  // columns that come again are the same nodes
-  size_t last = 0;
+  // Columns that come again are the same nodes.
+  struct Known {
+    View column;
+    std::optional<Generated> fit;
+  };
+  std::vector<Known> known;
+  std::vector<size_t> of_column, open;
+  context.turns.clear();
   for (int64_t c = 0; c < view.width; ++c) {
     View column = column_of(view, c);
     const auto again =
-        std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first.entries == column.entries; });
-    const auto index = static_cast<size_t>(again - known.begin());
-    if (again != known.end() && index == last) {
+        std::ranges::find_if(known, [&](const Known& one) { return one.column.entries == column.entries; });
+    of_column.push_back(static_cast<size_t>(again - known.begin()));
+    if (again != known.end()) continue;
+    context.open_turns.reset();
+    auto fit = fit_one(column);
+    if (!fit && !context.open_turns) return std::nullopt;
+    if (!fit) open.push_back(known.size());
+    known.push_back({std::move(column), std::move(fit)});
+  }
+  // Waves that are not told by themselves, once the others of the table are known.
+  for (const size_t index : open) {
+    context.open_turns.reset();
+    known[index].fit = fit_one(known[index].column);
+    if (!known[index].fit) return std::nullopt;
+  }
+  Generated out;
+  for (size_t c = 0; c < of_column.size(); ++c) {
+    if (c == 0) out.description = known[of_column[c]].fit->description;
+    if (c > 0 && of_column[c] == of_column[c - 1])
       ++out.parts.back().columns;
-      continue;
-    }
-    last = index;
-    if (again == known.end()) {
-      auto fit = fit_one(column);
-      if (!fit) return std::nullopt;
-      if (c == 0) out.description = std::move(fit->description);
-      known.emplace_back(std::move(column), fit->formula());
-    }
-    out.parts.push_back({known[index].second, 1});
+    else
+      out.parts.push_back({known[of_column[c]].fit->formula(), 1});
   }
   return out;
 }
@@ -105,7 +121,7 @@ std::optional<Generated> each_column(const View& view, const FitColumn& fit_one)
 }  // namespace
 
 std::optional<Generated> fit_lines(const Given& table) {
-  return each_column(table.view, [&](const View& column) { return fit_line({column, table.context}); });
+  return each_column(table.view, table.context, [&](const View& column) { return fit_line({column, table.context}); });
 }
 
 std::optional<Generated> fit_lines_of_cells(const Given& table) {
@@ -113,7 +129,7 @@ std::optional<Generated> fit_lines_of_cells(const Given& table) {
   for (const LayoutPtr& layout : table.layouts())
     if (layout->is_grid())
       for (const Counter* counter : {&layout->row(), &layout->column()}) keys.push_back(key_of(*counter));
-  return each_column(table.view, [&](const View& column) {
+  return each_column(table.view, table.context, [&](const View& column) {
     const Given given(column, table.context);
     auto fit = fit_columns_by(given, table.counters());
     return fit ? fit : fit_at_keys(given, keys, fit_whole_line);
@@ -121,7 +137,7 @@ std::optional<Generated> fit_lines_of_cells(const Given& table) {
 }
 
 std::optional<Generated> fit_sequences(const Given& table) {
-  return each_column(table.view, [&](const View& column) { return fit_in_any_way(column, table); });
+  return each_column(table.view, table.context, [&](const View& column) { return fit_in_any_way(column, table); });
 }
 
 }  // namespace thaw::lifting

@@ -91,6 +91,18 @@ std::vector<FactorLengths> possible_factor_lengths(const CellGrid& grid) {
 struct Learned {
   int64_t side;
   std::vector<std::vector<double>> channels;
+
+  // Of the list that begins there.
+  std::vector<int64_t> alike_from(int64_t first, double scale) const {
+    return alike(side, [&](int64_t a, int64_t b) {
+      const auto at = [&](const std::vector<double>& channel, int64_t i) {
+        return channel[static_cast<size_t>(first + i)];
+      };
+      return std::ranges::all_of(channels, [&](const std::vector<double>& channel) {
+        return std::abs(at(channel, a) - at(channel, b)) <= kRounded * scale;
+      });
+    });
+  }
 };
 
 bool gives_channels(const LinearSums& sums, const Factorized& fit, const Learned& learned, double tolerance) {
@@ -174,7 +186,9 @@ std::optional<Generated> fit_factorized(const Given& table) {
           }
           Learned learned{side, {}};
           for (int64_t c = 0; c < view.width; ++c) learned.channels.push_back(squares.solve(fit.wanted(c)));
-          if (gives_channels(sums, fit, learned, std::max(kRounded, view.tolerance) * *scale))
+          if (are_told(lengths.down.at, learned.alike_from(0, *scale), method) &&
+              are_told(lengths.across.at, learned.alike_from(side, *scale), method) &&
+              gives_channels(sums, fit, learned, std::max(kRounded, view.tolerance) * *scale))
             return factorized(view, grid, lengths, method, learned, context.antialias);
         }
       }

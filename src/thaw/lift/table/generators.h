@@ -51,6 +51,8 @@ class Given {
   // Of one axis that grows; worked out where they are asked for.
   const std::vector<LayoutPtr>& layouts() const;
   const std::vector<CounterPtr>& counters() const;
+  // That one of its columns speaks for, beside the grids above.
+  std::vector<CounterPtr> digits_told_by(int64_t column) const;
   // How far a row is from the last one or the middle, or how far behind a past: may be negative.
   const std::vector<CounterPtr>& distances() const;
 

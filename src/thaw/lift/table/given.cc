@@ -1,12 +1,14 @@
 // How the rows of a list may be counted.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 
 #include <fmt/format.h>
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/key.h"
 
 namespace thaw::lifting {
 namespace {
@@ -74,8 +76,28 @@ const std::vector<CounterPtr>& Given::counters() const {
   counters_.emplace();
   for (const LayoutPtr& layout : layouts()) std::ranges::copy(layout->counters(), std::back_inserter(*counters_));
   for (const int64_t column : {int64_t{0}, view.width - 1})
-    if (column >= 0) std::ranges::move(digits_of(view, column, context.solver), std::back_inserter(*counters_));
+    if (column >= 0) std::ranges::move(digits_told_by(column), std::back_inserter(*counters_));
   return *counters_;
+}
+
+std::vector<CounterPtr> Given::digits_told_by(int64_t column) const {
+  std::vector<CounterPtr> found = digits_of(view, column, context.solver);
+  const auto is_number = [](const CounterPtr& digit) { return digit->range().dim.is_constant(); };
+  if (std::ranges::all_of(found, is_number)) return found;
+  // Where a digit is as long as a side of the table's grid in some traces and shorter in others, the column came again early there by chance.
+  const View one = column_of(view, column);
+  for (const LayoutPtr& layout : layouts()) {
+    if (!layout->is_grid()) continue;
+    for (const Counter* counter : {&layout->row(), &layout->column()}) {
+      const auto is_by_chance = [&](const CounterPtr& digit) {
+        const std::vector<int64_t>&own = digit->range().at, &side = counter->range().at;
+        return !is_number(digit) && own != side &&
+               std::ranges::mismatch(own, side, std::not_equal_to()).in1 != own.end();
+      };
+      if (std::ranges::any_of(found, is_by_chance) && by_key(one, key_of(*counter))) std::erase_if(found, is_by_chance);
+    }
+  }
+  return found;
 }
 
 const std::vector<CounterPtr>& Given::distances() const {

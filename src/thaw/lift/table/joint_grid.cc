@@ -78,8 +78,6 @@ JointGrid recover_together(std::span<const LearnedGrid> resized, const Resizing&
     JointGrid out{{height, width, channels, {}}, false};
     const LeastSquares squares(sums);
     if (!squares.is_told()) return sums.is_confirmed() ? out : JointGrid();
-    // Of traces that show the same places again, the others tell them all, and nothing says what lies between.
-    if (static_cast<int64_t>(sums.count_apart()) * 4 < height * width * 5) return {};
     out.is_told = true;
     out.grid.entries.resize(static_cast<size_t>(height * width * channels));
     for (int64_t c = 0; c < channels; ++c) {

@@ -151,7 +151,7 @@ std::vector<Key> distances_and_cells(const Given& table) {
 
 std::vector<Key> digits(const Given& list) {
   std::vector<Key> keys;
-  for (const CounterPtr& digit : digits_of(list.view, 0, list.context.solver)) keys.push_back(key_of(*digit));
+  for (const CounterPtr& digit : list.digits_told_by(0)) keys.push_back(key_of(*digit));
   return keys;
 }
 

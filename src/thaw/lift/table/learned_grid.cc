@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -134,6 +136,28 @@ ir::Value* emit_resize(ir::Value* table, ir::Value* sizes, const Resizing& metho
     if (std::string_view(method.mode) == "cubic") attributes.emplace_back("cubic_coeff_a", -0.5F);
   }
   return emitter.emit("Resize", {table, nullptr, nullptr, sizes}, std::move(attributes));
+}
+
+std::vector<int64_t> alike(int64_t side, const std::function<bool(int64_t, int64_t)>& are_near) {
+  std::vector<int64_t> first;
+  for (int64_t i = 0; i < side; ++i) first.push_back(i > 0 && are_near(first.back(), i) ? first.back() : i);
+  return first;
+}
+
+bool are_told(std::span<const int64_t> lengths, const std::vector<int64_t>& alike, const Resizing& method) {
+  const auto side = static_cast<int64_t>(alike.size());
+  const auto differ = static_cast<int64_t>(std::set(alike.begin(), alike.end()).size());
+  if (differ == 1 || std::ranges::all_of(lengths, [&](int64_t n) { return n == side; })) return true;
+  LinearSums places(side);
+  for (const int64_t n : lengths)
+    for (int64_t i = 0; i < n; ++i) {
+      std::map<int64_t, double> weights;
+      for (const Tap& tap : taps_at(i, n, side, method)) weights[alike[static_cast<size_t>(tap.at)]] += tap.weight;
+      std::vector<Tap> sum;
+      for (const auto& [at, weight] : weights) sum.push_back({at, weight});
+      places.add(std::move(sum));
+    }
+  return static_cast<int64_t>(places.count_apart()) * 4 >= differ * 5;
 }
 
 std::optional<LearnedGrid> recover(const LearnedGrid& resized, const Resizing& method, double scale) {

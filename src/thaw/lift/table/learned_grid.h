@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "thaw/ir/graph/model.h"
@@ -39,6 +41,13 @@ struct LearnedGrid {
     return entries[static_cast<size_t>((row * width + column) * channels + c)];
   }
 };
+
+// Which entries of a side that stand one after another are alike, over the other side and all channels: of each the first of them.
+std::vector<int64_t> alike(int64_t side, const std::function<bool(int64_t, int64_t)>& are_near);
+
+// Whether what was resized to these lengths shows a quarter more places than a side has entries that differ, so that some could contradict
+// it. Fewer are what any function of a place gives, as of 3, 4 and 7 places between two ends. Of a side that no trace resizes, or of one entry, nothing is asked.
+bool are_told(std::span<const int64_t> lengths, const std::vector<int64_t>& alike, const Resizing& method);
 
 // The smallest grid that `resized` is the larger version of, along both sides or one. Each side is a linear map of the
 // learned one, of more equations than unknowns: a length is right where they hold, and the numbers are what solves them.

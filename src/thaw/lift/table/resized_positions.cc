@@ -35,19 +35,27 @@ class ResizedFit {
     return out;
   }
 
-  // Whether a trace has entries between those of that grid: elsewhere any function of the place gives what its traces have, as of 9
-  // and 17 places between two ends.
-  bool reads_between(const LearnedGrid& learned, const Resizing& method) const {
-    const auto is_between = [&](int64_t n, int64_t side) {
-      for (int64_t i = 0; i < n; ++i)
-        if (std::ranges::count_if(taps_at(i, n, side, method),
-                                  [](const math::Tap& tap) { return std::abs(tap.weight) > kResizedTolerance; }) > 1)
-          return true;
-      return false;
+  // Whether both sides are told, and one of them was resized and is of entries that differ.
+  bool is_told(const LearnedGrid& learned, const Resizing& method, double scale) const {
+    const double near = std::max(kResizedTolerance, view_.tolerance) * scale;
+    const auto are_near = [&](bool is_down, int64_t a, int64_t b) {
+      for (int64_t other = 0; other < (is_down ? learned.width : learned.height); ++other)
+        for (int64_t c = 0; c < view_.width; ++c) {
+          const double at_a = is_down ? learned.at(a, other, c) : learned.at(other, a, c);
+          const double at_b = is_down ? learned.at(b, other, c) : learned.at(other, b, c);
+          if (std::abs(at_a - at_b) > near) return false;
+        }
+      return true;
     };
-    for (size_t k = 0; k < view_.traces(); ++k)
-      if (is_between(grid_.height.at[k], learned.height) || is_between(grid_.width.at[k], learned.width)) return true;
-    return false;
+    bool is_resized = false;
+    for (const bool is_down : {true, false}) {
+      const std::vector<int64_t>& lengths = is_down ? grid_.height.at : grid_.width.at;
+      const int64_t side = is_down ? learned.height : learned.width;
+      const std::vector<int64_t> entries = alike(side, [&](int64_t a, int64_t b) { return are_near(is_down, a, b); });
+      if (!are_told(lengths, entries, method)) return false;
+      is_resized |= std::ranges::any_of(lengths, [&](int64_t n) { return n != side; }) && std::ranges::max(entries) > 0;
+    }
+    return is_resized;
   }
 
   // Whether all traces but one have that grid, resized. scale: the largest entry.
@@ -151,7 +159,7 @@ std::optional<Generated> fit_any_grid(const View& view, const std::vector<CellGr
     const LearnedGrid larger = fit.of(k);
     for (const Resizing& method : methods) {
       const auto learned = recover(larger, method, scale);
-      if (learned && fit.fits(*learned, method, std::nullopt, scale))
+      if (learned && fit.fits(*learned, method, std::nullopt, scale) && fit.is_told(*learned, method, scale))
         return resized(view, grid, method, *learned, "were learned", context.antialias);
     }
     return std::nullopt;
@@ -161,7 +169,7 @@ std::optional<Generated> fit_any_grid(const View& view, const std::vector<CellGr
     for (size_t native = 0; native < view.traces(); ++native)
       for (const Resizing& method : methods) {
         const LearnedGrid learned = fit.of(native);
-        if (!fit.reads_between(learned, method) || !fit.fits(learned, method, native, scale)) continue;
+        if (!fit.fits(learned, method, native, scale) || !fit.is_told(learned, method, scale)) continue;
         // A few places of another trace may be those of its larger version as well.
         if (auto found = smaller(grid, fit, native)) return found;
         return resized(view, grid, method, learned, "a trace has", context.antialias);
@@ -182,7 +190,8 @@ std::optional<Generated> fit_any_grid(const View& view, const std::vector<CellGr
     for (size_t k = 0; k < view.traces(); ++k) traces.push_back(fit.of(k));
     for (const Resizing& method : methods) {
       const JointGrid learned = recover_together(traces, method, scale, work);
-      if (learned.is_told && fit.fits(learned.grid, method, std::nullopt, scale))
+      if (learned.is_told && fit.fits(learned.grid, method, std::nullopt, scale) &&
+          fit.is_told(learned.grid, method, scale))
         return resized(view, grid, method, learned.grid, "were learned, determined by all traces together",
                        context.antialias);
       if (!learned.is_told && learned.grid.height > 0 && context.untold.empty())

@@ -80,9 +80,11 @@ class Separation {
     const std::vector<View> sides = sides_of(groups);
     std::string description;
     Formula formula;
+    double turns = 0;
     for (size_t i = 0; i < groups.size(); ++i) {
       auto fit = fit_side({sides[i], context});
       if (!fit) return std::nullopt;
+      turns = std::max(turns, fit->turns);
       std::vector<Formula> along;
       for (const size_t axis : groups[i]) along.push_back(position(static_cast<int>(axis)));
       const auto side = substitute(fit->formula(), along, view_.last_axis());
@@ -96,7 +98,9 @@ class Separation {
       }
       description += fmt::format("{}({})", i == 0 ? "" : is_product_ ? " * " : " + ", fit->description);
     }
-    return checked(view_, formula, std::move(description));
+    auto fit = checked(view_, formula, std::move(description));
+    if (fit) fit->turns = turns;
+    return fit;
   }
 
  private:

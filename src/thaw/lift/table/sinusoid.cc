@@ -1,8 +1,8 @@
 // Cosines and sines of places between two ends, whatever the length.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -63,31 +63,84 @@ Formula wave_formula(const Wave& wave, bool is_sine, const Formula& place) {
   return is_sine ? sine(turned) : cosine(turned);
 }
 
-// Whether a slower wave of a row or a column may give the same entries: where so many turns are more than a half from place to place in a trace
-// that shows them, and where one trace alone does.
-bool may_be_slower(const View& column, const Span& span, double turns) {
+// A wave over the places of a span that is near all entries.
+struct Turning {
+  const Span* span;
+  Wave wave;
+  bool is_sine;
+  double turns() const { return std::abs(wave.step) * static_cast<double>(span->of) / (2 * std::numbers::pi); }
+  double at(int64_t i, int64_t n) const {
+    return wave.at(static_cast<double>(span->of * i + span->from) / under_of(*span, n) + span->start);
+  }
+};
+
+bool turn_alike(double a, double b) { return std::abs(a - b) <= 1e-4 * std::max(a, b); }
+
+// Times the turns of a wave: what turns no more often is about as likely, of two places a turn in some trace, and of fewer in each.
+constexpr double kAsPlain = 4, kOfFew = 12;
+
+// The slowest first, and of those that turn alike the spans as they are listed above; of those that turn too often to be as plain, some alone.
+std::vector<Turning> waves_near(const View& column) {
+  constexpr int kFirst = 4, kMost = 256;
+  std::vector<Turning> near;
+  const auto find = [&](double turns) {
+    near.clear();
+    for (const Span& span : kSpans) {
+      const std::vector<Sample> samples = samples_at(column, span);
+      if (samples.empty()) continue;
+      const double of_first = turns / static_cast<double>(span.of) * samples.front().x;
+      const int most = std::clamp(static_cast<int>(std::min<double>(of_first, kMost)) + 1, kFirst, kMost);
+      for (const bool is_sine : {false, true})
+        for (const Angle& angle : angles_near(samples, is_sine, most))
+          near.push_back({&span, wave_of(is_sine, angle.step), is_sine});
+    }
+    std::ranges::stable_sort(near, {}, &Turning::turns);
+    for (auto first = near.begin(); first != near.end();) {
+      const auto end = std::find_if(first, near.end(),
+                                    [&](const Turning& wave) { return !turn_alike(wave.turns(), first->turns()); });
+      std::stable_sort(first, end, [](const Turning& a, const Turning& b) { return std::less()(a.span, b.span); });
+      first = end;
+    }
+  };
+  find(0);
+  if (!near.empty()) find(kOfFew * near.front().turns());
+  return near;
+}
+
+// In some trace that shows it turn, and in each such trace: whether it turns more than half a turn from place to place.
+struct Sampled {
+  bool few_in_one = false, few_in_each = true;
+};
+Sampled sampled(const View& column, const Turning& wave) {
   constexpr double kHalf = 0.5 + 1e-4;
-  constexpr int kFewest = 2;
-  int shown = 0;
+  Sampled out;
   for (size_t k = 0; k < column.traces(); ++k) {
     const std::vector<double>& entries = column.entries[k];
     const auto differs = [&](double entry) { return !column.close(entry, entries.front()); };
     if (std::ranges::none_of(entries, differs)) continue;
-    if (turns / under_of(span, column.length().at[k]) > kHalf) return true;
-    ++shown;
+    const bool is_few = wave.turns() / under_of(*wave.span, column.length().at[k]) > kHalf;
+    out.few_in_one |= is_few;
+    out.few_in_each &= is_few;
   }
-  return shown < kFewest;
+  return out;
 }
 
-// Whether a wave that does not turn much more often gives the same entries: one of as many turns less than the common multiple of the lengths
-// does, in each trace.
-bool may_be_faster(const View& column, double turns) {
-  constexpr double kPlainer = 3;
-  constexpr int64_t kLargest = int64_t{1} << 31;
-  int64_t multiple = 1;
-  for (const int64_t n : column.length().at)
-    if (multiple < kLargest && n > 0 && n < kLargest) multiple = std::lcm(multiple, n);
-  return static_cast<double>(multiple) < kPlainer * turns;
+// Whether they are one function, told by lengths around those of the traces.
+bool are_same(const Turning& a, const Turning& b, const Size& n) {
+  constexpr double kNear = 1e-3;
+  constexpr int64_t kLengths = 8;
+  const int64_t longest = std::ranges::max(n.at);
+  for (int64_t length = longest + 1; length <= longest + kLengths; ++length)
+    for (int64_t i = 0; i < length; ++i)
+      if (std::abs(a.at(i, length) - b.at(i, length)) > kNear) return false;
+  return true;
+}
+
+std::optional<Generated> fit_wave(const View& column, const Turning& wave) {
+  const Size& n = column.length();
+  return checked(column, wave_formula(wave.wave, wave.is_sine, place_formula(*wave.span, n)),
+                 fmt::format("{} of {:.6g} times {} of {}", wave.is_sine ? "sin" : "cos", wave.wave.step,
+                             wave.span->name, dim::to_string(n.dim)));
 }
 
 }  // namespace
@@ -96,24 +149,29 @@ std::optional<Generated> fit_sinusoid_of_place(const Given& given) {
   const View& column = given.view;
   const Size& n = column.length();
   if (!are_waves(column) || !may_be_raised_wave(column)) return std::nullopt;
-  for (const Span& span : kSpans) {
-    const std::vector<Sample> samples = samples_at(column, span);
-    for (const bool is_sine : {false, true}) {
-      std::vector<Angle> angles = faster_angles_of(samples, is_sine);
-      angles.insert(angles.begin(), angle_of(samples, is_sine));
-      for (const Angle& angle : angles) {
-        if (angle.weight == 0) continue;
-        const Wave wave = wave_of(is_sine, angle.step);
-        auto fit = checked(column, wave_formula(wave, is_sine, place_formula(span, n)),
-                           fmt::format("{} of {:.6g} times {} of {}", is_sine ? "sin" : "cos", wave.step, span.name,
-                                       dim::to_string(n.dim)));
-        if (!fit) continue;
-        fit->turns = std::abs(wave.step) * static_cast<double>(span.of) / (2 * std::numbers::pi);
-        fit->may_be_slower = may_be_slower(column, span, fit->turns);
-        if (fit->may_be_slower && may_be_faster(column, fit->turns)) continue;
-        return fit;
-      }
+  const std::vector<Turning> near = waves_near(column);
+  for (const Turning& each : near) {
+    auto fit = fit_wave(column, each);
+    if (!fit) continue;
+    // Of places that are few in every trace, others that turn about as often may give the same entries. Nothing tells then, but for another
+    // column of the table that turns as often: its frequencies are those of sines and cosines alike.
+    const Sampled how = sampled(column, each);
+    const auto is_other = [&](const Turning& other) {
+      return other.turns() <= (how.few_in_each ? kOfFew : kAsPlain) * each.turns() && !are_same(each, other, n);
+    };
+    const auto is_known = [&](const Turning& wave) {
+      return std::ranges::any_of(given.context.turns, [&](double turns) { return turn_alike(turns, wave.turns()); });
+    };
+    const auto is_open = [&](const Turning& other) { return is_other(other) && (!is_known(each) || is_known(other)); };
+    if (std::ranges::any_of(near, is_open)) {
+      std::optional<double>& fewest = given.context.open_turns;
+      fewest = std::min(fewest.value_or(each.turns()), each.turns());
+      return std::nullopt;
     }
+    given.context.turns.push_back(each.turns());
+    fit->turns = each.turns();
+    fit->may_be_slower = how.few_in_one;
+    return fit;
   }
   return std::nullopt;
 }
@@ -130,11 +188,11 @@ std::optional<Generated> fit_raised_sinusoid_of_place(const Given& given) {
     for (size_t i = 0; i < all.size(); i += all.size() / kMost + 1) some.push_back(all[i]);
     if (some.size() < kFewest) continue;
     for (const bool is_sine : {true, false}) {
-      const Wave wave = raised_wave_of(some, is_sine);
-      if (mean_square_of(wave, some) > kNear * kNear) continue;
-      if (auto fit = checked(column, wave_formula(wave, is_sine, place_formula(span, n)) + real_number(wave.raised),
-                             fmt::format("{:.6g} + {} of {:.6g} times {} of {}", wave.raised, is_sine ? "sin" : "cos",
-                                         wave.step, span.name, dim::to_string(n.dim))))
+      const auto wave = raised_wave_of(some, is_sine);
+      if (!wave || mean_square_of(*wave, some) > kNear * kNear) continue;
+      if (auto fit = checked(column, wave_formula(*wave, is_sine, place_formula(span, n)) + real_number(wave->raised),
+                             fmt::format("{:.6g} + {} of {:.6g} times {} of {}", wave->raised, is_sine ? "sin" : "cos",
+                                         wave->step, span.name, dim::to_string(n.dim))))
         return fit;
     }
   }

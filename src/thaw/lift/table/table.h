@@ -54,6 +54,8 @@ struct TableContext {
   std::map<std::vector<int64_t>, std::shared_ptr<Layouts>> layouts = {};  // by the lengths in the traces
   KnownFrequencies frequencies = {};
   JoinedSizes joined = {};
+  std::vector<double> turns = {};         // over its length, of the waves of a table that are told
+  std::optional<double> open_turns = {};  // the fewest of a column that is a wave, but not told by itself
   bool antialias = false;  // whether the model's opset has anti-aliasing, so that what was folded may have had it
   FittedBefore* before = nullptr;  // grows; none where nothing is kept
   std::string untold = {};  // what the traces leave open of what a table was interpolated from, where that is known

@@ -107,21 +107,32 @@ Angle angle_near(const std::vector<Sample>& samples, bool sine, double guess) {
 
 Angle angle_of(const std::vector<Sample>& samples, bool sine) { return angle_near(samples, sine, 0); }
 
-std::vector<Angle> faster_angles_of(const std::vector<Sample>& samples, bool sine) {
-  constexpr int kMostTurns = 4;
-  constexpr double kNear = 1e-4;
+std::vector<Angle> angles_near(const std::vector<Sample>& samples, bool sine, int most_turns) {
+  constexpr size_t kFew = 32;
+  constexpr double kNear = 1e-4, kSame = 1e-6;
   std::vector<Angle> angles;
   if (samples.empty()) return angles;
+  // A few samples tell most of what is none.
+  std::vector<Sample> few;
+  for (size_t i = 0; i < samples.size(); i += samples.size() / kFew + 1) few.push_back(samples[i]);
+  if (few.back().x != samples.back().x) few.push_back(samples.back());
+  const auto is_near = [&](const Wave& wave, const std::vector<Sample>& all) {
+    return std::ranges::all_of(all, [&](const Sample& e) { return std::abs(wave.at(e.x) - e.entry) <= kNear; });
+  };
+  const auto add = [&](double guess) {
+    const Angle angle = angle_near(few, sine, guess);
+    Wave wave = wave_of(sine, angle.step);
+    if (angle.weight == 0 || !is_near(wave, few)) return;
+    refine(wave, samples, kStep, 1);
+    const auto is_it = [&](const Angle& known) {
+      return std::abs(known.step - wave.step) <= kSame * std::abs(wave.step);
+    };
+    if (std::ranges::none_of(angles, is_it) && is_near(wave, samples)) angles.push_back({wave.step, angle.weight});
+  };
   const double entry = std::clamp(samples.front().entry, -1.0, 1.0), base = sine ? std::asin(entry) : std::acos(entry);
-  for (int turns = 0; turns <= kMostTurns; ++turns) {
-    for (const double first : {base, sine ? std::numbers::pi - base : 2 * std::numbers::pi - base}) {
-      const Angle angle = angle_near(samples, sine, (first + 2 * std::numbers::pi * turns) / samples.front().x);
-      const Wave wave = wave_of(sine, angle.step);
-      const auto is_near = [&](const Sample& e) { return std::abs(wave.at(e.x) - e.entry) <= kNear; };
-      if (angle.step > 0 && angle.weight > 0 && std::ranges::all_of(samples, is_near)) angles.push_back(angle);
-    }
-  }
-  std::ranges::sort(angles, {}, &Angle::step);
+  for (int turns = sine ? -most_turns : 0; turns <= most_turns; ++turns)
+    for (const double first : {base, sine ? std::numbers::pi - base : 2 * std::numbers::pi - base})
+      add((first + 2 * std::numbers::pi * turns) / samples.front().x);
   return angles;
 }
 
@@ -158,7 +169,7 @@ double mean_square_of(const Wave& wave, std::span<const Sample> samples) {
   return sum / static_cast<double>(samples.size());
 }
 
-Wave raised_wave_of(std::span<const Sample> samples, bool sine) {
+std::optional<Wave> raised_wave_of(std::span<const Sample> samples, bool sine) {
   constexpr double kSmallest = 1e-4, kLargest = 7, kRatio = 1.03;  // steps are tried in proportion
   constexpr int kRounds = 12;
   Wave best;
@@ -171,7 +182,7 @@ Wave raised_wave_of(std::span<const Sample> samples, bool sine) {
     least = std::min(least, left);
   }
   refine(best, samples, kStep | kRaised, kRounds);
-  return best;
+  return std::abs(best.step) <= kLargest * kRatio ? std::optional(best) : std::nullopt;
 }
 
 bool is_near_wave(const View& view, double entry, double of_wave, double angle) {

@@ -38,9 +38,8 @@ struct Angle {
 // Samples by x, rising from above 0. At a larger x the step is better known, up to whole turns, which the
 // smaller ones tell; where the function is flat it is not known at all.
 Angle angle_of(const std::vector<Sample>& samples, bool sine);
-// Those whose smallest x may be some turns on, as places that are told in cells of a larger grid are: the slowest first, of those that
-// leave every entry near.
-std::vector<Angle> faster_angles_of(const std::vector<Sample>& samples, bool sine);
+// All that leave every entry near, of which the smallest x may be so many turns on, as places that are told in cells of a larger grid are.
+std::vector<Angle> angles_near(const std::vector<Sample>& samples, bool sine, int most_turns);
 // From a first guess of the step on.
 Angle angle_near(const std::vector<Sample>& samples, bool sine, double guess);
 // The same where even the smallest x may be whole turns on, as positions behind a past are: three neighbours in a row tell
@@ -52,8 +51,8 @@ Angle angle_from_neighbours(const std::vector<Sample>& samples, bool sine);
 // few columns, which do not tell that they share it.
 std::optional<double> amplitude_of(const View& list);
 
-// The wave and a number that leave least of the samples, of steps up to a turn or so.
-Wave raised_wave_of(std::span<const Sample> samples, bool sine);
+// The wave and a number that leave least of the samples, of steps up to a turn or so; nullopt where that is another one.
+std::optional<Wave> raised_wave_of(std::span<const Sample> samples, bool sine);
 double mean_square_of(const Wave& wave, std::span<const Sample> samples);  // of what it leaves
 
 // Whether an entry is that of a wave. Its angle was rounded to float32 before its cosine was taken.

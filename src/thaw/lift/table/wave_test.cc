@@ -58,10 +58,11 @@ TEST(Wave, IsFoundWithANumber) {
       wave.raised = 0.25;
       std::vector<Sample> samples;
       for (int i = 1; i <= 20; ++i) samples.push_back({i / 10.0, wave.at(i / 10.0)});
-      const Wave found = raised_wave_of(samples, sine);
-      EXPECT_NEAR(found.step, step, 1e-6) << sine;
-      EXPECT_NEAR(found.raised, 0.25, 1e-6) << sine;
-      EXPECT_LT(mean_square_of(found, samples), 1e-14);
+      const auto found = raised_wave_of(samples, sine);
+      ASSERT_TRUE(found) << sine;
+      EXPECT_NEAR(found->step, step, 1e-6) << sine;
+      EXPECT_NEAR(found->raised, 0.25, 1e-6) << sine;
+      EXPECT_LT(mean_square_of(*found, samples), 1e-14);
     }
   }
 }
