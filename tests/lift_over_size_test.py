@@ -95,6 +95,10 @@ def test_side_that_is_the_shorter_in_every_trace(thaw, save, tmp_path, table):
 OF_LONGER = {
     "one over it": lambda net, longer: net.add("Mul", "x", net.constant(np.float32(1 / longer))),
     "its last place": lambda net, longer: net.add("Sub", "x", net.constant(np.float32(longer - 1))),
+    "a third of it": lambda net, longer: net.add("Add", "x", net.constant(np.float32(longer / 3))),
+    "its root": lambda net, longer: net.add("Mul", "x", net.constant(np.float32(np.sqrt(longer)))),
+    "one over its root": lambda net, longer: net.add("Mul", "x", net.constant(np.float32(1 / np.sqrt(longer)))),
+    "its logarithm": lambda net, longer: net.add("Mul", "x", net.constant(np.float32(np.log(longer)))),
     "shares of it": lambda net, longer: net.add("Mul", "x", net.constant(np.array([14, 5], np.float32).reshape(1, 2, 1, 1) / np.float32(longer))),
 }
 # Nothing is: numbers that models have, and some that are whole pixels of 640 or 800.

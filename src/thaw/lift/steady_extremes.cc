@@ -50,12 +50,17 @@ bool is_share(double number, double side) {
   return twice >= 1 - kSingle && twice <= kMost && is_whole(twice);
 }
 
-// The side, half of it or twice, and its last place; one or two over it.
+// The side, half or a third of it or twice, and its last place; one or two over it; its root and its logarithms.
 bool is_side(double number, double side) {
-  return is_near_any(number, {side, side - 1, side / 2, (side - 1) / 2, 2 * side});
+  return is_near_any(number, {side, side - 1, side / 2, (side - 1) / 2, 2 * side, side / 3, side * 2 / 3});
 }
 bool is_over_side(double number, double side) {
-  return is_near_any(number, {1 / side, 2 / side, 0.5 / side, 1 / (side - 1), 2 / (side - 1)});
+  return is_near_any(number, {1 / side, 2 / side, 0.5 / side, 1 / (side - 1), 2 / (side - 1), 3 / side, 1.5 / side});
+}
+bool is_function_of_side(double number, double side) {
+  const double root = std::sqrt(side);
+  return !is_whole(number) && is_near_any(number, {root, 1 / root, root / 2, 2 / root, std::log(side),
+                                                   1 / std::log(side), std::log2(side), std::log1p(side)});
 }
 
 // Of a table: whether a number is the side, or all that are not plain are parts of it, and there are such.
@@ -65,7 +70,8 @@ bool are_parts(std::span<const double> numbers, double side) {
     const double number = std::abs(each);
     if (is_side(number, side) && !is_round(number, 1)) return true;
     if (is_plain(number, 1)) continue;
-    if (!is_share(number, side) && !is_share(number / (2 * std::numbers::pi), side) && !is_over_side(number, side))
+    if (!is_share(number, side) && !is_share(number / (2 * std::numbers::pi), side) && !is_over_side(number, side) &&
+        !is_function_of_side(number, side))
       return false;
     any = true;
   }
@@ -78,6 +84,7 @@ bool are_alone_of(std::span<const double> numbers, double side) {
   for (const double each : numbers) {
     const double number = std::abs(each);
     if ((is_side(number, side) || is_over_side(number, side)) && !is_round(number, 1)) return true;
+    if (is_function_of_side(number, side)) return true;
     if (is_plain(number, 2) || is_small_part(number)) continue;
     ++(is_share(number, side) ? parts : others);
   }

@@ -85,27 +85,33 @@ std::optional<Generated> each_column(const View& view, TableContext& context, co
   struct Known {
     View column;
     std::optional<Generated> fit;
+    size_t beside = 0;  // how many waves of the table were known by then
   };
   std::vector<Known> known;
-  std::vector<size_t> of_column, open;
+  std::vector<size_t> of_column;
   context.turns.clear();
+  const auto fit_again = [&](Known& one) {
+    context.open_turns.reset();
+    one.fit = fit_one(one.column);
+    if (one.fit && one.fit->turns > 0) context.turns.push_back(one.fit->turns);
+    one.beside = context.turns.size();
+  };
   for (int64_t c = 0; c < view.width; ++c) {
-    View column = column_of(view, c);
+    Known one{column_of(view, c), {}};
     const auto again =
-        std::ranges::find_if(known, [&](const Known& one) { return one.column.entries == column.entries; });
+        std::ranges::find_if(known, [&](const Known& other) { return other.column.entries == one.column.entries; });
     of_column.push_back(static_cast<size_t>(again - known.begin()));
     if (again != known.end()) continue;
-    context.open_turns.reset();
-    auto fit = fit_one(column);
-    if (!fit && !context.open_turns) return std::nullopt;
-    if (!fit) open.push_back(known.size());
-    known.push_back({std::move(column), std::move(fit)});
+    fit_again(one);
+    if (!one.fit && !context.open_turns) return std::nullopt;
+    known.push_back(std::move(one));
   }
-  // Waves that are not told by themselves, once the others of the table are known.
-  for (const size_t index : open) {
-    context.open_turns.reset();
-    known[index].fit = fit_one(known[index].column);
-    if (!known[index].fit) return std::nullopt;
+  // Waves that are not told by themselves, once the others of the table are known; then all, as one of another frequency may give their entries.
+  for (Known& one : known)
+    if (!one.fit) fit_again(one);
+  for (Known& one : known) {
+    if (one.fit && one.fit->turns > 0 && one.beside < context.turns.size()) fit_again(one);
+    if (!one.fit) return std::nullopt;
   }
   Generated out;
   for (size_t c = 0; c < of_column.size(); ++c) {

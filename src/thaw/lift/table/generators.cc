@@ -182,7 +182,10 @@ bool is_empty(const View& view) {
 
 }  // namespace
 
-std::optional<Generated> fit_whole_table(const Given& table) { return first_of(Of::kWholeTable, table); }
+std::optional<Generated> fit_whole_table(const Given& table) {
+  table.context.turns.clear();
+  return first_of(Of::kWholeTable, table);
+}
 std::optional<Generated> fit_rows(const Given& list) { return first_of(Of::kRows, list); }
 std::optional<Generated> fit_axes(const Given& table) { return first_of(Of::kAxes, table); }
 std::optional<Generated> fit_together(const Given& table) { return first_of(Of::kColumnOfAxes, table); }

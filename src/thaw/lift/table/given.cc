@@ -84,7 +84,7 @@ std::vector<CounterPtr> Given::digits_told_by(int64_t column) const {
   std::vector<CounterPtr> found = digits_of(view, column, context.solver);
   const auto is_number = [](const CounterPtr& digit) { return digit->range().dim.is_constant(); };
   if (std::ranges::all_of(found, is_number)) return found;
-  // Where a digit is as long as a side of the table's grid in some traces and shorter in others, the column came again early there by chance.
+  // Where a digit is as long as a side of the table's grid in some traces and not in others, the column comes again there by chance.
   const View one = column_of(view, column);
   for (const LayoutPtr& layout : layouts()) {
     if (!layout->is_grid()) continue;

@@ -145,6 +145,7 @@ std::vector<int64_t> alike(int64_t side, const std::function<bool(int64_t, int64
 }
 
 bool are_told(std::span<const int64_t> lengths, const std::vector<int64_t>& alike, const Resizing& method) {
+  constexpr int64_t kMoreTold = 3;
   const auto side = static_cast<int64_t>(alike.size());
   const auto differ = static_cast<int64_t>(std::set(alike.begin(), alike.end()).size());
   if (differ == 1 || std::ranges::all_of(lengths, [&](int64_t n) { return n == side; })) return true;
@@ -157,7 +158,8 @@ bool are_told(std::span<const int64_t> lengths, const std::vector<int64_t>& alik
       for (const auto& [at, weight] : weights) sum.push_back({at, weight});
       places.add(std::move(sum));
     }
-  return static_cast<int64_t>(places.count_apart()) * 4 >= differ * 5;
+  const int64_t more = static_cast<int64_t>(places.count_apart()) - differ;
+  return more >= kMoreTold || more * 4 >= differ;
 }
 
 std::optional<LearnedGrid> recover(const LearnedGrid& resized, const Resizing& method, double scale) {

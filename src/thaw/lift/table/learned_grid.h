@@ -45,7 +45,7 @@ struct LearnedGrid {
 // Which entries of a side that stand one after another are alike, over the other side and all channels: of each the first of them.
 std::vector<int64_t> alike(int64_t side, const std::function<bool(int64_t, int64_t)>& are_near);
 
-// Whether what was resized to these lengths shows a quarter more places than a side has entries that differ, so that some could contradict
+// Whether what was resized to these lengths shows three more places than a side has entries that differ, or a quarter more, so that some could contradict
 // it. Fewer are what any function of a place gives, as of 3, 4 and 7 places between two ends. Of a side that no trace resizes, or of one entry, nothing is asked.
 bool are_told(std::span<const int64_t> lengths, const std::vector<int64_t>& alike, const Resizing& method);
 

@@ -79,31 +79,26 @@ bool turn_alike(double a, double b) { return std::abs(a - b) <= 1e-4 * std::max(
 // Times the turns of a wave: what turns no more often is about as likely, of two places a turn in some trace, and of fewer in each.
 constexpr double kAsPlain = 4, kOfFew = 12;
 
-// The slowest first, and of those that turn alike the spans as they are listed above; of those that turn too often to be as plain, some alone.
-std::vector<Turning> waves_near(const View& column) {
+// All of so many turns, and some that turn more often. The slowest first, and of those that turn alike the spans as they are listed above.
+std::vector<Turning> waves_near(const View& column, double turns) {
   constexpr int kFirst = 4, kMost = 256;
   std::vector<Turning> near;
-  const auto find = [&](double turns) {
-    near.clear();
-    for (const Span& span : kSpans) {
-      const std::vector<Sample> samples = samples_at(column, span);
-      if (samples.empty()) continue;
-      const double of_first = turns / static_cast<double>(span.of) * samples.front().x;
-      const int most = std::clamp(static_cast<int>(std::min<double>(of_first, kMost)) + 1, kFirst, kMost);
-      for (const bool is_sine : {false, true})
-        for (const Angle& angle : angles_near(samples, is_sine, most))
-          near.push_back({&span, wave_of(is_sine, angle.step), is_sine});
-    }
-    std::ranges::stable_sort(near, {}, &Turning::turns);
-    for (auto first = near.begin(); first != near.end();) {
-      const auto end = std::find_if(first, near.end(),
-                                    [&](const Turning& wave) { return !turn_alike(wave.turns(), first->turns()); });
-      std::stable_sort(first, end, [](const Turning& a, const Turning& b) { return std::less()(a.span, b.span); });
-      first = end;
-    }
-  };
-  find(0);
-  if (!near.empty()) find(kOfFew * near.front().turns());
+  for (const Span& span : kSpans) {
+    const std::vector<Sample> samples = samples_at(column, span);
+    if (samples.empty()) continue;
+    const double of_first = turns / static_cast<double>(span.of) * samples.front().x;
+    const int most = std::clamp(static_cast<int>(std::min<double>(of_first, kMost)) + 1, kFirst, kMost);
+    for (const bool is_sine : {false, true})
+      for (const Angle& angle : angles_near(samples, is_sine, most))
+        near.push_back({&span, wave_of(is_sine, angle.step), is_sine});
+  }
+  std::ranges::stable_sort(near, {}, &Turning::turns);
+  for (auto first = near.begin(); first != near.end();) {
+    const auto end =
+        std::find_if(first, near.end(), [&](const Turning& wave) { return !turn_alike(wave.turns(), first->turns()); });
+    std::stable_sort(first, end, [](const Turning& a, const Turning& b) { return std::less()(a.span, b.span); });
+    first = end;
+  }
   return near;
 }
 
@@ -149,26 +144,29 @@ std::optional<Generated> fit_sinusoid_of_place(const Given& given) {
   const View& column = given.view;
   const Size& n = column.length();
   if (!are_waves(column) || !may_be_raised_wave(column)) return std::nullopt;
-  const std::vector<Turning> near = waves_near(column);
-  for (const Turning& each : near) {
+  for (const Turning& each : waves_near(column, 0)) {
     auto fit = fit_wave(column, each);
     if (!fit) continue;
     // Of places that are few in every trace, others that turn about as often may give the same entries. Nothing tells then, but for another
-    // column of the table that turns as often: its frequencies are those of sines and cosines alike.
-    const Sampled how = sampled(column, each);
-    const auto is_other = [&](const Turning& other) {
-      return other.turns() <= (how.few_in_each ? kOfFew : kAsPlain) * each.turns() && !are_same(each, other, n);
-    };
+    // column of the table that turns as often: its frequencies are those of sines and cosines alike. Nor does it where two frequencies of the
+    // table give them.
+    const std::vector<double>& known = given.context.turns;
     const auto is_known = [&](const Turning& wave) {
-      return std::ranges::any_of(given.context.turns, [&](double turns) { return turn_alike(turns, wave.turns()); });
+      return std::ranges::any_of(known, [&](double turns) { return turn_alike(turns, wave.turns()); });
     };
-    const auto is_open = [&](const Turning& other) { return is_other(other) && (!is_known(each) || is_known(other)); };
-    if (std::ranges::any_of(near, is_open)) {
+    const Sampled how = sampled(column, each);
+    const double as_plain = (how.few_in_each ? kOfFew : kAsPlain) * each.turns();
+    const bool is_told = is_known(each);
+    const auto is_open = [&](const Turning& other) {
+      const bool may_be = is_known(other) || (!is_told && other.turns() <= as_plain);
+      return may_be && !are_same(each, other, n) && fit_wave(column, other);
+    };
+    const double most = std::max(as_plain, known.empty() ? 0 : std::ranges::max(known));
+    if (std::ranges::any_of(waves_near(column, most), is_open)) {
       std::optional<double>& fewest = given.context.open_turns;
       fewest = std::min(fewest.value_or(each.turns()), each.turns());
       return std::nullopt;
     }
-    given.context.turns.push_back(each.turns());
     fit->turns = each.turns();
     fit->may_be_slower = how.few_in_one;
     return fit;

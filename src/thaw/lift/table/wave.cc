@@ -119,7 +119,17 @@ std::vector<Angle> angles_near(const std::vector<Sample>& samples, bool sine, in
   const auto is_near = [&](const Wave& wave, const std::vector<Sample>& all) {
     return std::ranges::all_of(all, [&](const Sample& e) { return std::abs(wave.at(e.x) - e.entry) <= kNear; });
   };
+  // What the first sample leaves open of the angle at the next ones is little, where it does not stand at the top of the wave.
+  constexpr double kSteep = 0.1, kOpen = 1e-5, kNext = 8;
+  const double first_x = samples.front().x, height = std::clamp(samples.front().entry, -1.0, 1.0);
+  const bool is_steep = 1 - height * height > kSteep * kSteep;
+  const auto may_be = [&](const Sample& sample, double guess) {
+    if (!is_steep || sample.x > kNext * first_x) return true;
+    const double angle = guess * sample.x;
+    return std::abs((sine ? std::sin(angle) : std::cos(angle)) - sample.entry) <= kNear + kOpen * sample.x / first_x;
+  };
   const auto add = [&](double guess) {
+    if (!std::ranges::all_of(few, [&](const Sample& sample) { return may_be(sample, guess); })) return;
     const Angle angle = angle_near(few, sine, guess);
     Wave wave = wave_of(sine, angle.step);
     if (angle.weight == 0 || !is_near(wave, few)) return;
@@ -129,10 +139,10 @@ std::vector<Angle> angles_near(const std::vector<Sample>& samples, bool sine, in
     };
     if (std::ranges::none_of(angles, is_it) && is_near(wave, samples)) angles.push_back({wave.step, angle.weight});
   };
-  const double entry = std::clamp(samples.front().entry, -1.0, 1.0), base = sine ? std::asin(entry) : std::acos(entry);
+  const double base = sine ? std::asin(height) : std::acos(height);
   for (int turns = sine ? -most_turns : 0; turns <= most_turns; ++turns)
     for (const double first : {base, sine ? std::numbers::pi - base : 2 * std::numbers::pi - base})
-      add((first + 2 * std::numbers::pi * turns) / samples.front().x);
+      add((first + 2 * std::numbers::pi * turns) / first_x);
   return angles;
 }
 
