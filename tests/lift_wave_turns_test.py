@@ -92,3 +92,9 @@ def test_waves_of_few_turns(thaw, save, tmp_path, place):
     """The cosines of 5 rows and 7 columns are those of faster waves, too. The sines beside them tell."""
     seen = seen_of_waves(thaw, save, tmp_path, place, [np.pi / 2, np.pi, 2 * np.pi], {35: 50, 52: 37, 20: 79})
     assert set(seen.values()) == {"right"}, seen
+
+
+def test_octaves_that_give_each_others_entries(thaw, save, tmp_path):
+    """Between the ends of 10, 7 and 15 columns cos(16 pi x) is cos(2 pi x) everywhere, and both are in the table."""
+    seen = seen_of_waves(thaw, save, tmp_path, "ends from -1", [np.pi * 2 ** k for k in range(6)], {64: 80, 104: 56, 48: 120})
+    assert set(seen.values()) <= {"right", "guard"}, seen
