@@ -48,8 +48,9 @@ std::optional<Generated> fit_in_any_way(const View& column, const Given& table) 
   });
   if (!found) found = std::move(slowest);
   // What turns no less often than one of which the entries do not tell is not told by them either.
-  const bool is_open = found && found->turns > 0 && table.context.open_turns.value_or(found->turns + 1) <= found->turns;
-  return is_open ? std::nullopt : std::move(found);
+  const std::optional<double>& open = table.context.open_turns;
+  if (found && found->turns > 0 && open && *open <= found->turns) return std::nullopt;
+  return found;
 }
 
 using FitColumn = std::function<std::optional<Generated>(const View&)>;
@@ -85,16 +86,18 @@ std::optional<Generated> each_column(const View& view, TableContext& context, co
   struct Known {
     View column;
     std::optional<Generated> fit;
-    size_t beside = 0;  // how many waves of the table were known by then
+    size_t beside = 0;  // of how many turns waves of the table were known by then
   };
   std::vector<Known> known;
   std::vector<size_t> of_column;
-  context.turns.clear();
-  const auto fit_again = [&](Known& one) {
+  std::vector<double>& turns = context.turns;
+  turns.clear();
+  const auto fit = [&](Known& one) {
     context.open_turns.reset();
     one.fit = fit_one(one.column);
-    if (one.fit && one.fit->turns > 0) context.turns.push_back(one.fit->turns);
-    one.beside = context.turns.size();
+    const bool is_wave = one.fit && one.fit->turns > 0;
+    if (is_wave && std::ranges::find(turns, one.fit->turns) == turns.end()) turns.push_back(one.fit->turns);
+    one.beside = turns.size();
   };
   for (int64_t c = 0; c < view.width; ++c) {
     Known one{column_of(view, c), {}};
@@ -102,15 +105,15 @@ std::optional<Generated> each_column(const View& view, TableContext& context, co
         std::ranges::find_if(known, [&](const Known& other) { return other.column.entries == one.column.entries; });
     of_column.push_back(static_cast<size_t>(again - known.begin()));
     if (again != known.end()) continue;
-    fit_again(one);
+    fit(one);
     if (!one.fit && !context.open_turns) return std::nullopt;
     known.push_back(std::move(one));
   }
   // Waves that are not told by themselves, once the others of the table are known; then all, as one of another frequency may give their entries.
   for (Known& one : known)
-    if (!one.fit) fit_again(one);
+    if (!one.fit) fit(one);
   for (Known& one : known) {
-    if (one.fit && one.fit->turns > 0 && one.beside < context.turns.size()) fit_again(one);
+    if (one.fit && one.fit->turns > 0 && one.beside < turns.size()) fit(one);
     if (!one.fit) return std::nullopt;
   }
   Generated out;

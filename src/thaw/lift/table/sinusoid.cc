@@ -1,7 +1,9 @@
 // Cosines and sines of places between two ends, whatever the length.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <numbers>
 
 #include <fmt/format.h>
@@ -79,12 +81,20 @@ bool turn_alike(double a, double b) { return std::abs(a - b) <= 1e-4 * std::max(
 // Times the turns of a wave: what turns no more often is about as likely, of two places a turn in some trace, and of fewer in each.
 constexpr double kAsPlain = 4, kOfFew = 12;
 
+using SamplesBySpan = std::array<std::vector<Sample>, std::size(kSpans)>;
+SamplesBySpan samples_by_span(const View& column) {
+  SamplesBySpan all;
+  for (size_t i = 0; i < all.size(); ++i) all[i] = samples_at(column, kSpans[i]);
+  return all;
+}
+
 // All of so many turns, and some that turn more often. The slowest first, and of those that turn alike the spans as they are listed above.
-std::vector<Turning> waves_near(const View& column, double turns) {
+std::vector<Turning> waves_near(const SamplesBySpan& all, double turns) {
   constexpr int kFirst = 4, kMost = 256;
   std::vector<Turning> near;
-  for (const Span& span : kSpans) {
-    const std::vector<Sample> samples = samples_at(column, span);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Span& span = kSpans[i];
+    const std::vector<Sample>& samples = all[i];
     if (samples.empty()) continue;
     const double of_first = turns / static_cast<double>(span.of) * samples.front().x;
     const int most = std::clamp(static_cast<int>(std::min<double>(of_first, kMost)) + 1, kFirst, kMost);
@@ -144,7 +154,8 @@ std::optional<Generated> fit_sinusoid_of_place(const Given& given) {
   const View& column = given.view;
   const Size& n = column.length();
   if (!are_waves(column) || !may_be_raised_wave(column)) return std::nullopt;
-  for (const Turning& each : waves_near(column, 0)) {
+  const SamplesBySpan samples = samples_by_span(column);
+  for (const Turning& each : waves_near(samples, 0)) {
     auto fit = fit_wave(column, each);
     if (!fit) continue;
     // Of places that are few in every trace, others that turn about as often may give the same entries. Nothing tells then, but for another
@@ -162,7 +173,7 @@ std::optional<Generated> fit_sinusoid_of_place(const Given& given) {
       return may_be && !are_same(each, other, n) && fit_wave(column, other);
     };
     const double most = std::max(as_plain, known.empty() ? 0 : std::ranges::max(known));
-    if (std::ranges::any_of(waves_near(column, most), is_open)) {
+    if (std::ranges::any_of(waves_near(samples, most), is_open)) {
       std::optional<double>& fewest = given.context.open_turns;
       fewest = std::min(fewest.value_or(each.turns()), each.turns());
       return std::nullopt;
