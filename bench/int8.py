@@ -23,7 +23,7 @@ import onnxruntime
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
 
-from conftest import run  # noqa: E402
+from conftest import session  # noqa: E402
 from figures import table  # noqa: E402
 from int8_cases import cases, page_of_text, photograph  # noqa: E402
 from int8_nets import RNG, peer, samples, signal_to_noise  # noqa: E402
@@ -45,9 +45,10 @@ def edits(a, b):
 def letters_wrong(before, after, feeds):
     """How many characters a reader reads otherwise, of how many: greedy CTC, edit distance."""
     def read(model, fed):
-        best = run(model, fed)[0][0].argmax(-1)
+        best = model.run(None, fed)[0][0].argmax(-1)
         return [c for i, c in enumerate(best) if c and (i == 0 or c != best[i - 1])]
 
+    before, after = session(before), session(after)
     pairs = [(read(before, f), read(after, f)) for f in feeds]
     return np.array([sum(edits(a, b) for a, b in pairs), sum(len(a) for a, _ in pairs)])
 

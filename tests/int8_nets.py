@@ -56,23 +56,29 @@ def skip_where_integers_overflow():
 
 def run(model, feeds, names=None):
     """As a test's `run`; skips where the figures would be this processor's and not the model's."""
+    return session(model).run(names, feeds)
+
+
+def session(model):
+    """As a test's `session`; skips as `run` does."""
     if overflows():
         made = onnx.load(model, load_external_data=False) if isinstance(model, str | Path) else model
         if any(tensor.data_type == onnx.TensorProto.INT8 for graph in graphs(made.graph) for tensor in graph.initializer):
             skip_where_integers_overflow()
-    return conftest.run(model, feeds, names)
+    return conftest.session(model)
 
 
 def sqnr(before, after, feeds):
     """As `signal_to_noise`; skips as `run` does."""
-    return signal_to_noise(before, after, feeds, run)
+    return signal_to_noise(before, after, feeds, session)
 
 
-def signal_to_noise(before, after, feeds, run=conftest.run):
+def signal_to_noise(before, after, feeds, session=conftest.session):
     """In decibels, over all outputs and samples."""
     noise = signal = 0.0
+    before, after = session(before), session(after)
     for fed in feeds:
-        for wanted, got in zip(run(before, fed), run(after, fed), strict=True):
+        for wanted, got in zip(before.run(None, fed), after.run(None, fed), strict=True):
             assert wanted.shape == got.shape and wanted.dtype == got.dtype
             signal += float(np.square(wanted.astype(np.float64)).sum())
             noise += float(np.square(wanted.astype(np.float64) - got).sum())
@@ -80,8 +86,9 @@ def signal_to_noise(before, after, feeds, run=conftest.run):
 
 
 def squared_error(before, after, feeds):
+    before, after = session(before), session(after)
     return sum(float(np.square(w.astype(np.float64) - g).sum())
-               for fed in feeds for w, g in zip(run(before, fed), run(after, fed), strict=True))
+               for fed in feeds for w, g in zip(before.run(None, fed), after.run(None, fed), strict=True))
 
 
 class Feeds:

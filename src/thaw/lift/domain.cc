@@ -153,13 +153,14 @@ std::vector<EqualSides> equal_sides(const std::vector<Trace>& traces, std::span<
     if (input->initializer() || !input->type.shape) continue;
     const std::vector<Dim> dims = input_dims(*input, traces, variables);
     const std::vector<ir::DeclaredDim>& declared = *input->type.shape;
-    for (size_t other = 0; other < dims.size(); ++other)
-      for (size_t axis = 0; axis < other; ++axis) {
-        if (!dims[axis].is_symbolic() || !dim::same(dims[axis], dims[other])) continue;
-        if (!declared[axis].value || !declared[other].value) continue;  // a name says that they are the same
-        equal.push_back({input, axis, other, dims[axis]});
-        break;
-      }
+    for (size_t other = 0; other < dims.size(); ++other) {
+      if (!dims[other].is_symbolic() || !declared[other].value) continue;  // a name says that they are the same
+      for (size_t axis = 0; axis < other; ++axis)
+        if (declared[axis].value && dim::same(dims[axis], dims[other])) {
+          equal.push_back({input, axis, other, dims[axis]});
+          break;
+        }
+    }
   }
   return equal;
 }

@@ -157,7 +157,7 @@ void Terms::find_long_pieces(Wanted wanted, std::deque<Used>& used, std::vector<
         for (size_t k = 0; k < num_traces_ && fits; ++k) {
           fits = Forms::value(shape, piece, 1, x.at()[k]) == wanted[k];
           is_as_it_is &= x.at()[k] == wanted[k];
-          are_as_many &= ceil_of(x.at()[k], piece) == ceil_of(x.at()[0], piece);
+          are_as_many &= ceil_div(x.at()[k], piece) == ceil_div(x.at()[0], piece);
         }
         if (!fits || is_as_it_is) continue;
         const Forms::Form& form = made_->pieces(*x.form, shape, piece);
@@ -364,7 +364,7 @@ void Terms::find_halves(Wanted wanted, std::vector<Found>& found) const {
       const std::vector<int64_t>&x = forms_[i].at(), &y = forms_[j].at();
       for (const auto& [op, more] : {std::pair<Operator, int64_t>{Operator::kHalfDown, 0}, {Operator::kHalfUp, 1}}) {
         bool fits = true;
-        for (size_t k = 0; k < num_traces_ && fits; ++k) fits = floor_of(x[k] - y[k] + more, 2) == wanted[k];
+        for (size_t k = 0; k < num_traces_ && fits; ++k) fits = floor_div(x[k] - y[k] + more, int64_t{2}) == wanted[k];
         // What is centred are tensors, which are sizes of their own.
         const double cut = (is_cut(*forms_[i].form) ? kHalfOfCut : 0) + (is_cut(*forms_[j].form) ? kHalfOfCut : 0);
         if (fits) found.push_back({op, &forms_[i], &forms_[j], 1, 0, forms_[i].bits + forms_[j].bits + kHalf + cut});

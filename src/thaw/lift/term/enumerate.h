@@ -82,7 +82,7 @@ class Terms {
     const std::vector<int64_t>& at() const { return form->at; }
   };
   enum class Operator : uint8_t { kNone, kPlus, kMinus, kTimes, kOver, kHalfDown, kHalfUp, kMin, kMax };
-  // factor * (x op y) * z / divisor + more; of kMin and kMax of x and y, or `more` where there is no y.
+  // factor * ((x op y) * z / divisor) + more; of kMin and kMax of x and y, or `more` where there is no y.
   struct Found {
     Operator op;
     const Used* x;
@@ -115,6 +115,9 @@ class Terms {
   void find_halves(Wanted wanted, std::vector<Found>& found) const;
   void meet(Operator op, const Used& x, std::span<const int64_t> rest, const Found& around,
             std::vector<Found>& found) const;
+  // What the term is where its forms are these, as numbers or as sizes; 1 of what it does not have.
+  template <typename Number>
+  static Number outcome(const Found& term, Number x, Number y, Number z);
   std::optional<Values> values(const Found& term) const;
   static dim::Dim size(const Found& term);
   static bool rounds(const Found& term);

@@ -29,39 +29,47 @@ constexpr double kOtherWay = 3;
 // To whole pieces: up, down, and what is missing or left.
 double bits_of_rounding(Shape shape) { return shape == Shape::kUp ? 2.5 : shape == Shape::kMissing ? 3 : 3.5; }
 
-Dim size_of(Shape shape, int64_t n, int64_t p, Dim a) {
-  const auto missing = [&] { return dim::ceil_div(a, n) * Dim(n) - a; };
+// What a form of this shape is of a number, or as a size.
+template <typename Number>
+Number form_of(Shape shape, int64_t by, int64_t more, Number a) {
+  const Number n(by), p(more);
+  const auto missing = [&] { return ceil_div(a, n) * n - a; };
   switch (shape) {
     case Shape::kItself:
       return a;
     case Shape::kDistances:
-      return a * Dim(2) - Dim(1);
+      return a * Number(2) - Number(1);
     case Shape::kLast:
-      return a - Dim(1);
+      return a - Number(1);
     case Shape::kFloor:
-      return dim::floor_div(a, n);
+      return floor_div(a, n);
     case Shape::kCeil:
-      return dim::ceil_div(a, n);
+      return ceil_div(a, n);
     case Shape::kRounded:
-      return dim::floor_div(a + Dim(p), n);
+      return floor_div(a + p, n);
     case Shape::kUp:
-      return dim::ceil_div(a, n) * Dim(n);
+      return ceil_div(a, n) * n;
     case Shape::kDown:
-      return dim::floor_div(a, n) * Dim(n);
+      return floor_div(a, n) * n;
     case Shape::kMissing:
       return missing();
     case Shape::kHalfMissingDown:
-      return dim::floor_div(missing(), 2);
+      return floor_div(missing(), Number(2));
     case Shape::kHalfMissingUp:
-      return dim::ceil_div(missing(), 2);
+      return ceil_div(missing(), Number(2));
     case Shape::kLeft:
-      return a - dim::floor_div(a, n) * Dim(n);
+      return a - floor_div(a, n) * n;
     case Shape::kShareDown:
-      return dim::floor_div(a * Dim(p), n);
+      return floor_div(a * p, n);
     case Shape::kShareUp:
-      return dim::ceil_div(a * Dim(p), n);
+      return ceil_div(a * p, n);
   }
-  return {};
+  return a;
+}
+
+template <typename Number>
+Number whole_part(Number a, int64_t part) {
+  return part > 1 ? floor_div(a, Number(part)) : part < 0 ? ceil_div(a, Number(-part)) : a;
 }
 
 class Making {
@@ -131,49 +139,11 @@ bool Forms::Form::is_missing() const {
   return shape == Shape::kMissing || shape == Shape::kHalfMissingDown || shape == Shape::kHalfMissingUp;
 }
 
-int64_t Forms::value(Shape shape, int64_t n, int64_t p, int64_t v) {
-  const auto missing = [&] { return ceil_of(v, n) * n - v; };
-  switch (shape) {
-    case Shape::kItself:
-      return v;
-    case Shape::kDistances:
-      return 2 * v - 1;
-    case Shape::kLast:
-      return v - 1;
-    case Shape::kFloor:
-      return floor_of(v, n);
-    case Shape::kCeil:
-      return ceil_of(v, n);
-    case Shape::kRounded:
-      return floor_of(v + p, n);
-    case Shape::kUp:
-      return ceil_of(v, n) * n;
-    case Shape::kDown:
-      return floor_of(v, n) * n;
-    case Shape::kMissing:
-      return missing();
-    case Shape::kHalfMissingDown:
-      return floor_of(missing(), 2);
-    case Shape::kHalfMissingUp:
-      return ceil_of(missing(), 2);
-    case Shape::kLeft:
-      return v - floor_of(v, n) * n;
-    case Shape::kShareDown:
-      return floor_of(v * p, n);
-    case Shape::kShareUp:
-      return ceil_of(v * p, n);
-  }
-  return v;
-}
+int64_t Forms::value(Shape shape, int64_t n, int64_t p, int64_t number) { return form_of(shape, n, p, number); }
 
-int64_t Forms::part_of(int64_t v, int64_t part) {
-  return part > 1 ? floor_of(v, part) : part < 0 ? ceil_of(v, -part) : v;
-}
+int64_t Forms::part_of(int64_t number, int64_t part) { return whole_part(number, part); }
 
-Dim Forms::Form::size() const {
-  const Dim whole = part > 1 ? dim::floor_div(of, part) : part < 0 ? dim::ceil_div(of, -part) : of;
-  return size_of(shape, n, p, whole);
-}
+Dim Forms::Form::size() const { return form_of(shape, n, p, whole_part(of, part)); }
 
 const std::vector<Forms::Form>& Forms::of(const Atom& atom) {
   std::vector<Form>& forms = made_[{atom.size.expr(), atom.cut}];

@@ -7,79 +7,55 @@
 
 namespace thaw::lifting {
 
-std::optional<Terms::Values> Terms::values(const Found& term) const {
-  Values at(num_points_);
-  for (size_t k = 0; k < num_points_; ++k) {
-    const int64_t x = term.x->at()[k], y = term.y ? term.y->at()[k] : term.more;
-    int64_t v = x;
-    switch (term.op) {
-      case Operator::kNone:
-        break;
-      case Operator::kPlus:
-        v = x + y;
-        break;
-      case Operator::kMinus:
-        v = x - y;
-        break;
-      case Operator::kTimes:
-        v = x * y;
-        break;
-      case Operator::kOver:
-        if (y == 0) return std::nullopt;
-        v = floor_of(x, y);
-        break;
-      case Operator::kHalfDown:
-        v = floor_of(x - y, 2);
-        break;
-      case Operator::kHalfUp:
-        v = ceil_of(x - y, 2);
-        break;
-      case Operator::kMin:
-        at[k] = std::min(x, y);
-        continue;
-      case Operator::kMax:
-        at[k] = std::max(x, y);
-        continue;
-    }
-    if (__builtin_mul_overflow(v, term.factor, &v)) return std::nullopt;
-    if (term.z && __builtin_mul_overflow(v, term.z->at()[k], &v)) return std::nullopt;
-    at[k] = floor_of(v, term.divisor) + term.more;
-  }
-  return at;
-}
-
-dim::Dim Terms::size(const Found& term) {
-  const dim::Dim x = term.x->form->size(), y = term.y ? term.y->form->size() : dim::Dim(term.more);
-  dim::Dim size = x;
+template <typename Number>
+Number Terms::outcome(const Found& term, Number x, Number y, Number z) {
+  using std::max, std::min;
+  const Number more(term.more);
   switch (term.op) {
     case Operator::kNone:
       break;
     case Operator::kPlus:
-      size = x + y;
+      x = x + y;
       break;
     case Operator::kMinus:
-      size = x - y;
+      x = x - y;
       break;
     case Operator::kTimes:
-      size = x * y;
+      x = x * y;
       break;
     case Operator::kOver:
-      size = dim::floor_div(x, y);
+      x = floor_div(x, y);
       break;
     case Operator::kHalfDown:
-      size = dim::floor_div(x - y, 2);
+      x = floor_div(x - y, Number(2));
       break;
     case Operator::kHalfUp:
-      size = dim::ceil_div(x - y, 2);
+      x = ceil_div(x - y, Number(2));
       break;
     case Operator::kMin:
-      return dim::min(x, y);
+      return min(x, term.y ? y : more);
     case Operator::kMax:
-      return dim::max(x, y);
+      return max(x, term.y ? y : more);
   }
-  if (term.z) size = size * term.z->form->size();
-  if (term.divisor > 1) size = dim::floor_div(size, term.divisor);
-  return size * dim::Dim(term.factor) + dim::Dim(term.more);
+  return floor_div(x * z, Number(term.divisor)) * Number(term.factor) + more;
+}
+
+std::optional<Terms::Values> Terms::values(const Found& term) const {
+  const auto at = [&](const Used* used, size_t k) { return __int128{used ? used->at()[k] : 1}; };
+  Values values(num_points_);
+  for (size_t k = 0; k < num_points_; ++k) {
+    if (term.op == Operator::kOver && at(term.y, k) == 0) return std::nullopt;
+    // A product of three and their factor may be more than 64 bits hold.
+    const __int128 v = outcome<__int128>(term, at(term.x, k), at(term.y, k), at(term.z, k));
+    values[k] = static_cast<int64_t>(v);
+    if (values[k] != v) return std::nullopt;
+  }
+  return values;
+}
+
+dim::Dim Terms::size(const Found& term) {
+  const auto of = [](const Used* used) { return used ? used->form->size() : dim::Dim(1); };
+  return outcome(term, of(term.x), of(term.y), of(term.z));
 }
 
 Makeup Terms::makeup(const Found& term) {

@@ -1,16 +1,27 @@
-// The arithmetic of values at points (forms.h). Internal to lift/.
+// The arithmetic of values at points (forms.h), by the names that dim/ has for sizes: what is written once over a type of numbers is reckoned in
+// both. Internal to lift/.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 namespace thaw::lifting {
 
 inline constexpr int64_t kLargestOfTerms = int64_t{1} << 28;  // four times one, times another, is reckoned in 64 bits
 
-inline int64_t floor_of(int64_t a, int64_t n) { return a / n - (a % n < 0 ? 1 : 0); }
-inline int64_t ceil_of(int64_t a, int64_t n) { return -floor_of(-a, n); }
+// Rounds toward minus infinity, for either sign of n.
+template <typename Integer>
+  requires(!std::is_class_v<Integer>)
+Integer floor_div(Integer a, Integer n) {
+  return a / n - (a % n != 0 && (a % n < 0) != (n < 0) ? 1 : 0);
+}
+template <typename Integer>
+  requires(!std::is_class_v<Integer>)
+Integer ceil_div(Integer a, Integer n) {
+  return -floor_div(-a, n);
+}
 
 inline bool is_in_range(int64_t v) { return v > -kLargestOfTerms && v < kLargestOfTerms; }
 
