@@ -168,3 +168,56 @@ def test_integers_that_follow_what_another_count_is_taken_for(thaw, save, tmp_pa
     """What stands for them in a trial may be right at some sizes alone, and speaks against nothing then."""
     seen = seen_of(thaw, save, tmp_path, segmented, traces, (1101, 1190, 1307, 1750, 1760, 2001, 2250, 2816))
     assert set(seen.values()) <= {"right", "guard"}, seen
+
+
+def counted(side, count):
+    """Numbers over an image's means, as many as are given; nothing else says how many."""
+    net = Net()
+    rows = net.constant((np.arange(count) * 0.37).astype(np.float32))
+    return net.model([1, 2, *side], net.add("Mul", net.add("ReduceMean", "x", net.ints(2, 3), keepdims=1), rows))
+
+
+WHOLE = [((64, 64), (96, 128), (160, 96)), ((96, 160), (128, 224), (192, 256)), ((128, 320), (192, 64), (64, 192))]
+
+
+@pytest.mark.parametrize("sides", WHOLE, ids=str)
+@pytest.mark.parametrize("stride, piece", [(4, 8), (8, 4), (2, 16), (4, 4), (16, 2)])
+def test_a_count_of_whole_pieces_that_all_traces_have(thaw, save, tmp_path, stride, piece, sides):
+    """Sides that are multiples of 32 say nothing of the cells that fill the last piece."""
+    unseen = [(83, 104), (72, 144), (100, 200), (96, 160), (128, 288), (171, 208), (192, 96), (163, 248)]
+    seen = seen_of(thaw, save, tmp_path, lambda size: counted(size, up(up(size[1], stride), piece) * piece), sides, unseen)
+    assert set(seen.values()) <= {"right", "guard"}, seen
+
+
+def test_what_many_formulas_explain_is_refused(thaw, save, tmp_path):
+    """A sum of two parts is none of the forms that cost less than the integers, of which many meet 12, 8 and 20."""
+    def summed(side):
+        net = Net()
+        means = net.add("ReduceMean", "x", net.ints(2, 3), keepdims=1)
+        return net.model([1, 2, *side], net.add("Expand", means, net.ints(1, 2, up(side[1], 16) + up(side[1], 32), 1)))
+    paths = [save(summed(side), f"trace_{side[1]}") for side in ((53, 122), (115, 79), (174, 197))]
+    report = thaw.json("lift", *paths, "-o", tmp_path / "lifted.onnx", code=1)
+    note = report["unexplained"][0]
+    assert note["where"] == "12, 8, 20" and " others; add a trace at " in note["message"], report
+    assert not (tmp_path / "lifted.onnx").exists()
+
+
+# Made of what one side is longer than the other by, which it is in each trace.
+OF_DIFFERENCES = {
+    "padded": lambda net, longer: net.add("Pad", "x", net.ints(0, 0, 0, 0, 0, 0, max(longer, 0), 0)),
+    "the distance": lambda net, longer: net.add("Pad", "x", net.ints(0, 0, 0, 0, 0, 0, 0, abs(longer))),
+    "sliced": lambda net, longer: net.add("Slice", "x", net.ints(0), net.ints(max(longer, 0)), net.ints(3)),
+    "from there": lambda net, longer: net.add("Slice", "x", net.ints(max(longer, 0)), net.ints(1 << 30), net.ints(3)),
+    "repeated": lambda net, longer: net.add("Expand", net.add("ReduceMean", "x", net.ints(2, 3), keepdims=1), net.ints(1, 2, abs(longer), 1)),
+}
+
+
+@pytest.mark.parametrize("sides", [((97, 131), (150, 211)), ((97, 131), (150, 211), (53, 115)), ((64, 128), (96, 224), (160, 192))], ids=str)
+@pytest.mark.parametrize("made", OF_DIFFERENCES)
+def test_a_difference_of_sides_that_no_trace_has_below_zero(thaw, save, tmp_path, made, sides):
+    def build(size):
+        net = Net()
+        return net.model([1, 2, *size], OF_DIFFERENCES[made](net, size[1] - size[0]))
+    unseen = [(178, 155), (101, 90), (120, 121), (130, 71), (100, 180), (128, 160), (192, 128), (61, 163)]
+    seen = seen_of(thaw, save, tmp_path, build, sides, unseen)
+    assert set(seen.values()) <= {"right", "guard"} and (len(sides) == 2 or made == "repeated" or seen), seen

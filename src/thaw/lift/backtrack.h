@@ -30,6 +30,7 @@ struct OpenChoice {
   dim::Dim other = {};
   bool is_close = false;  // whether the other is so nearly as plain that how other sides are cut may tell which it is
   bool is_of_table = false;  // whether both are sizes of tensors that a table may be counted by: no node says of which
+  bool is_of_remainders = false;  // whether both are the same wherever sizes leave the remainders that all traces' do
   std::vector<std::vector<int64_t>> telling = {};  // some sizes of the domain at which they differ
   std::vector<bool> differs = {};        // whether they do at each of the sizes that the solver knows as unseen
   std::vector<IntegerPlace> alone = {};  // where the other can stand, all else as it is

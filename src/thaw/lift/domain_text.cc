@@ -22,6 +22,12 @@ std::vector<Note> Domain::notes() const {
     notes.push_back(
         {dim::to_string(size), fmt::format("valid for multiples of {}; {}", dim::to_string(of), kTells), {}});
   for (const Limit& limit : limits) {
+    if (limit.of == Limit::Of::kSign) {
+      notes.push_back({dim::to_string(limit.most),
+                       "valid from 0, as it is below in no trace; a trace where it would be extends this",
+                       {}});
+      continue;
+    }
     if (limit.size.is_constant(0)) {
       notes.push_back({dim::to_string(limit.most), "valid from 0, as a table has so many entries", {}});
       continue;

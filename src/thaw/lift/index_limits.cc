@@ -122,6 +122,21 @@ std::vector<Limit> window_limits(std::span<const dim::Dim> emitted, std::span<co
   return limits;
 }
 
+std::vector<Limit> sign_limits(std::span<const dim::Dim> sizes, std::span<const Variable> variables,
+                               const std::vector<std::vector<int64_t>>& unseen) {
+  std::vector<Limit> limits;
+  for (const dim::Dim size : sizes) {
+    const std::vector<int64_t> at = size.is_symbolic() ? in_traces(size, variables) : std::vector<int64_t>();
+    if (at.empty() || std::ranges::min(at) < 0) continue;
+    const auto is_below = [&](const std::vector<int64_t>& each) {
+      const auto value = dim::evaluate(size, assignment_at(variables, each));
+      return value && *value < 0;
+    };
+    if (std::ranges::any_of(unseen, is_below)) limits.push_back({dim::Dim(0), size, Limit::Of::kSign});
+  }
+  return limits;
+}
+
 std::vector<Limit> length_limits(std::span<const dim::Dim> lengths, std::span<const Variable> variables) {
   std::vector<Limit> limits;
   dim::Scope own;

@@ -116,6 +116,8 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal) {
   std::ranges::copy(l.solver->guessed(), std::back_inserter(filled));
   add_limits(domain, window_limits(emitted, filled, loops, l.variables));
   for (const FittedTable& table : l.tables) add_limits(domain, length_limits(table.fit.growing, l.variables));
+  for (const FittedTable& table : l.tables)
+    add_limits(domain, sign_limits(table.fit.sizes, l.variables, l.solver->unseen()));
   for (const FittedTable& table : l.tables) add_periods(domain, table.fit.repeated, l.variables);
   for (const FittedTable& table : l.tables)
     for (const dim::Dim length : table.fit.growing)

@@ -165,6 +165,27 @@ std::vector<const OpenChoice*> in_turn(const std::vector<OpenChoice>& open) {
   return all;
 }
 
+Note untold(const OpenChoice& open, const std::vector<const OpenChoice*>& guarded) {
+  const auto others = std::ranges::count_if(guarded, [&](const OpenChoice* each) {
+    return each->wanted == open.wanted && each->formulas.chosen == open.formulas.chosen;
+  });
+  return {fmt::format("{}", fmt::join(open.wanted, ", ")),
+          fmt::format("the traces do not determine whether it is {}{} {}{}; add a trace at {}", open.formulas.chosen,
+                      others > 1 ? "," : " or", open.formulas.other,
+                      others > 1 ? fmt::format(" or one of {} others", others - 1) : "", open.formulas.telling)};
+}
+
+// The first of a list that so many formulas explain that the right one may be none of them. Those that differ at other remainders than the
+// traces' alone are no chance.
+const OpenChoice* first_met_by_chance(const std::vector<const OpenChoice*>& guarded) {
+  constexpr size_t kMostAlike = 15;
+  std::map<std::pair<std::vector<int64_t>, std::string>, size_t> others;
+  for (const OpenChoice* open : guarded)
+    if (!open->is_of_remainders && ++others[{open->wanted, open->formulas.chosen}] > kMostAlike)
+      return *std::ranges::find_if(guarded, [&](const OpenChoice* each) { return each->wanted == open->wanted; });
+  return nullptr;
+}
+
 // What is not tried in time is guarded too. A guard that no size passes is none: the report says then what a trace would tell.
 Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& attempt, const Trial& trial) {
   Choices choices = best.choices;
@@ -201,12 +222,10 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
     stopped.resize(open->differs.size());
     for (size_t k = 0; k < stopped.size(); ++k) stopped[k] = stopped[k] || open->differs[k];
   }
-  if (!stopped.empty() && std::ranges::all_of(stopped, std::identity())) {
-    const Agreement& first = guarded.front()->formulas;
-    best.report.unexplained.push_back(
-        {fmt::format("{}", fmt::join(guarded.front()->wanted, ", ")),
-         fmt::format("the traces do not determine whether it is {} or {}; add a trace at {}", first.chosen, first.other,
-                     first.telling)});
+  const OpenChoice* refused = first_met_by_chance(guarded);
+  if (!refused && !stopped.empty() && std::ranges::all_of(stopped, std::identity())) refused = guarded.front();
+  if (refused) {
+    best.report.unexplained.push_back(untold(*refused, guarded));
     return best;
   }
   const bool is_guarded = choices != best.choices;
@@ -291,8 +310,12 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
     std::vector<bool> differs;
     for (const std::vector<int64_t>& each : unseen)
       differs.push_back(differ_at(chosen, other.dim, assignment_at(variables, each)));
-    open.push_back({wanted, next, rule, std::move(formulas), other.dim, is_close, is_of_table, std::move(tell),
-                    std::move(differs)});
+    const std::vector<std::vector<int64_t>>& shared = solver.shared_remainders().sizes;
+    const bool is_of_remainders = !shared.empty() && std::ranges::none_of(shared, [&](const auto& each) {
+      return differ_at(chosen, other.dim, assignment_at(variables, each));
+    });
+    open.push_back({wanted, next, rule, std::move(formulas), other.dim, is_close, is_of_table, is_of_remainders,
+                    std::move(tell), std::move(differs)});
   };
   for (const auto& [wanted, all] : solver.taken())
     for (const Taken& taken : all) {

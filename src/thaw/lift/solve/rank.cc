@@ -299,7 +299,10 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
                           ? 0
                           : (is_operand ? of_integer : kOpenOfTables) - (is_of_distances ? kBitsOfDistances : 0),
                written = bits_of_list(wanted);
-  const SharedRemainders none, &shared = is_operand || is_measured ? shared_remainders() : none;
+  // What rounds nothing is no cells of a table that might be filled up.
+  bool rounds = false;
+  for_each_floor(taken.size, [&](const dim::Atom&) { rounds = true; });
+  const SharedRemainders none, &shared = is_operand || is_measured || rounds ? shared_remainders() : none;
   const auto differs_there = [&](const Term& term) {
     return std::ranges::any_of(shared.sizes, [&](const std::vector<int64_t>& sizes) {
       const dim::Assignment point = assignment_at(variables_, sizes);
@@ -328,8 +331,10 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
     // themselves are plainer.
     const bool is_alike = own != terms.end() && more < kLead &&
                           (term.makeup <= std::max(own->makeup, Makeup::kWithNumber) || own->bits > written);
-    // What a table is counted by is no integer of the traces: of these, only what is rounded otherwise is open.
-    if (!is_operand && !is_alike && !is_rounded_otherwise(term.at, *at)) continue;
+    // What a table is counted by is no integer of the traces: of these, only what is rounded otherwise is open, be it to longer pieces that
+    // all traces are whole ones of.
+    const bool hides = shared.bits > 0 && !differs_there(term);
+    if (!is_operand && !is_alike && !hides && !is_rounded_otherwise(term.at, *at)) continue;
     // Forms of several sizes are met by chance where they say no less than the integers.
     if (!is_alike && term.makeup >= Makeup::kOfFactors && term.bits > written && dim::symbols_of(term.size).size() > 1)
       continue;

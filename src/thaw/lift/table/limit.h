@@ -12,7 +12,8 @@ struct Limit {
   enum class Of : uint8_t {
     kTable,   // that is read no further
     kWindow,  // that is filled up, but in no trace by the whole axis
-    kMask     // that leaves nothing out in any trace, or a factor that is 1
+    kMask,    // that leaves nothing out in any trace, or a factor that is 1
+    kSign     // of what would mean something else below 0, and is in no trace
   };
   dim::Dim size, most;
   Of of = Of::kTable;
