@@ -24,7 +24,7 @@ std::vector<Note> Domain::notes() const {
   for (const Limit& limit : limits) {
     if (limit.of == Limit::Of::kSign) {
       notes.push_back({dim::to_string(limit.most),
-                       "valid from 0, as no trace has it below; a trace where it would be extends this",
+                       "valid from 0, as no trace has it below; a trace at sizes where it is extends this",
                        {}});
       continue;
     }

@@ -13,6 +13,7 @@
 #include "thaw/infer/infer.h"
 #include "thaw/lift/solve/floors.h"
 #include "thaw/lift/steady_sizes.h"
+#include "thaw/lift/unseen_sizes.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
@@ -122,17 +123,31 @@ std::vector<Limit> window_limits(std::span<const dim::Dim> emitted, std::span<co
   return limits;
 }
 
-std::vector<Limit> sign_limits(std::span<const dim::Dim> sizes, std::span<const Variable> variables,
-                               const std::vector<std::vector<int64_t>>& unseen) {
+std::vector<Limit> sign_limits(const Lifting& l) {
+  const std::vector<std::vector<int64_t>> any = extreme_sizes(l.variables, true),
+                                          larger = extreme_sizes(l.variables, false);
   std::vector<Limit> limits;
-  for (const dim::Dim size : sizes) {
-    const std::vector<int64_t> at = size.is_symbolic() ? in_traces(size, variables) : std::vector<int64_t>();
-    if (at.empty() || std::ranges::min(at) < 0) continue;
-    const auto is_below = [&](const std::vector<int64_t>& each) {
-      const auto value = dim::evaluate(size, assignment_at(variables, each));
+  const auto is_below = [&](dim::Dim size, const std::vector<std::vector<int64_t>>& sizes) {
+    return std::ranges::any_of(sizes, [&](const std::vector<int64_t>& each) {
+      const auto value = dim::evaluate(size, assignment_at(l.variables, each));
       return value && *value < 0;
-    };
-    if (std::ranges::any_of(unseen, is_below)) limits.push_back({dim::Dim(0), size, Limit::Of::kSign});
+    });
+  };
+  for (const FittedTable& table : l.tables) {
+    if (table.fit.sizes.empty()) continue;
+    bool pads = false, takes = false;
+    for (const Difference* reader : table.readers) {
+      const ops::Role role = ops::role_of(*reader->node, reader->input);
+      pads |= role == ops::Role::kPads;
+      takes |= ops::holds_size(role);
+    }
+    if (!takes) continue;
+    for (const dim::Dim size : table.fit.sizes) {
+      const std::vector<int64_t> at = size.is_symbolic() ? in_traces(size, l.variables) : std::vector<int64_t>();
+      if (at.empty() || std::ranges::min(at) < 0) continue;
+      if (is_below(size, l.solver->unseen()) || is_below(size, pads ? any : larger))
+        limits.push_back({dim::Dim(0), size, Limit::Of::kSign});
+    }
   }
   return limits;
 }

@@ -26,10 +26,9 @@ std::vector<dim::Dim> amounts_of_windows(const Lifting& lifting);
 std::vector<Limit> window_limits(std::span<const dim::Dim> emitted, std::span<const dim::Dim> filled,
                                  std::span<const int64_t> loops, std::span<const Variable> variables);
 
-// Sizes that a node takes from a constant (what a Pad adds, where a Slice ends, a shape), below 0 in no trace but at one of these sizes, by
-// variable: a Pad cuts there, a Slice counts from the end, and what the traces have may have been kept from it by a branch.
-std::vector<Limit> sign_limits(std::span<const dim::Dim> sizes, std::span<const Variable> variables,
-                               const std::vector<std::vector<int64_t>>& unseen);
+// What Pads add, where Slices begin and end and sizes that nodes take, where that is below 0 in no trace, but is at larger sizes; of Pads, at
+// any. A Pad cuts there and a Slice counts from the end, and what the traces have may be max(w - h, 0).
+std::vector<Limit> sign_limits(const Lifting& lifting);
 
 // Lengths of tables, a difference of sizes among them, that may be below 0 at sizes no smaller than the traces'.
 std::vector<Limit> length_limits(std::span<const dim::Dim> lengths, std::span<const Variable> variables);

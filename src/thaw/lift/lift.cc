@@ -116,13 +116,18 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal) {
   std::ranges::copy(l.solver->guessed(), std::back_inserter(filled));
   add_limits(domain, window_limits(emitted, filled, loops, l.variables));
   for (const FittedTable& table : l.tables) add_limits(domain, length_limits(table.fit.growing, l.variables));
-  for (const FittedTable& table : l.tables)
-    add_limits(domain, sign_limits(table.fit.sizes, l.variables, l.solver->unseen()));
+  add_limits(domain, sign_limits(l));
   for (const FittedTable& table : l.tables) add_periods(domain, table.fit.repeated, l.variables);
   for (const FittedTable& table : l.tables)
     for (const dim::Dim length : table.fit.growing)
       for (Undecided& part : steady_parts(length, l.variables, l.solver->unseen()))
         add_undecided(domain, std::move(part));
+  // As many whole pieces in every trace: what a Pad adds may be a number less the size.
+  const std::vector<std::vector<int64_t>> extremes = extreme_sizes(l.variables, true);
+  for (const FittedTable& table : l.tables)
+    if (!table.padded.empty())
+      for (const dim::Dim amount : table.fit.sizes)
+        for (Undecided& part : steady_parts(amount, l.variables, extremes)) add_undecided(domain, std::move(part));
   for (const Undecided& each : l.undecided) add_undecided(domain, each);
   if (l.options.keep_static.empty())
     for (const SteadySize& size : written_out(l.steady_sizes))

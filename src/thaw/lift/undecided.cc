@@ -165,24 +165,28 @@ std::vector<const OpenChoice*> in_turn(const std::vector<OpenChoice>& open) {
   return all;
 }
 
-Note untold(const OpenChoice& open, const std::vector<const OpenChoice*>& guarded) {
-  const auto others = std::ranges::count_if(guarded, [&](const OpenChoice* each) {
-    return each->wanted == open.wanted && each->formulas.chosen == open.formulas.chosen;
-  });
-  return {fmt::format("{}", fmt::join(open.wanted, ", ")),
-          fmt::format("the traces do not determine whether it is {}{} {}{}; add a trace at {}", open.formulas.chosen,
-                      others > 1 ? "," : " or", open.formulas.other,
-                      others > 1 ? fmt::format(" or one of {} others", others - 1) : "", open.formulas.telling)};
+// A list, and what was chosen for it.
+bool are_of_one(const OpenChoice& a, const OpenChoice& b) {
+  return a.wanted == b.wanted && a.formulas.chosen == b.formulas.chosen;
 }
 
-// The first of a list that so many formulas explain that the right one may be none of them. Those that differ at other remainders than the
-// traces' alone are no chance.
+Note untold(const OpenChoice& open, const std::vector<const OpenChoice*>& guarded) {
+  const auto others =
+      std::ranges::count_if(guarded, [&](const OpenChoice* each) { return are_of_one(*each, open); }) - 1;
+  const std::string more = others == 0 ? "" : others == 1 ? " or another" : fmt::format(" or one of {} others", others);
+  return {fmt::format("{}", fmt::join(open.wanted, ", ")),
+          fmt::format("the traces do not determine whether it is {}{} {}{}; add a trace at {}", open.formulas.chosen,
+                      others > 0 ? "," : " or", open.formulas.other, more, open.formulas.telling)};
+}
+
+// Where half of the unseen sizes pass no guard, the first of a list that so many formulas explain that the right one may be none of them. Those
+// that differ at other remainders than the traces' alone are no chance.
 const OpenChoice* first_met_by_chance(const std::vector<const OpenChoice*>& guarded) {
-  constexpr size_t kMostAlike = 15;
-  std::map<std::pair<std::vector<int64_t>, std::string>, size_t> others;
-  for (const OpenChoice* open : guarded)
-    if (!open->is_of_remainders && ++others[{open->wanted, open->formulas.chosen}] > kMostAlike)
-      return *std::ranges::find_if(guarded, [&](const OpenChoice* each) { return each->wanted == open->wanted; });
+  constexpr std::ptrdiff_t kMostAlike = 15;
+  for (const OpenChoice* first : guarded) {
+    const auto is_alike = [&](const OpenChoice* each) { return !each->is_of_remainders && are_of_one(*each, *first); };
+    if (!first->is_of_remainders && std::ranges::count_if(guarded, is_alike) > kMostAlike) return first;
+  }
   return nullptr;
 }
 
@@ -222,7 +226,8 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
     stopped.resize(open->differs.size());
     for (size_t k = 0; k < stopped.size(); ++k) stopped[k] = stopped[k] || open->differs[k];
   }
-  const OpenChoice* refused = first_met_by_chance(guarded);
+  const auto num_stopped = std::ranges::count(stopped, true);
+  const OpenChoice* refused = 2 * num_stopped >= std::ssize(stopped) ? first_met_by_chance(guarded) : nullptr;
   if (!refused && !stopped.empty() && std::ranges::all_of(stopped, std::identity())) refused = guarded.front();
   if (refused) {
     best.report.unexplained.push_back(untold(*refused, guarded));
@@ -250,8 +255,10 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
   const auto is_in_domain = [&](const std::vector<int64_t>& each) {
     return domain.has(assignment_at(variables, each));
   };
+  const SharedRemainders none, &of_remainders = variables.empty() ? none : solver.shared_remainders();
+  const std::vector<std::vector<int64_t>>& alike = of_remainders.sizes;
   std::vector<std::vector<int64_t>> drawn = unseen;
-  if (!variables.empty()) std::ranges::copy(solver.shared_remainders().sizes, std::back_inserter(drawn));
+  std::ranges::copy(alike, std::back_inserter(drawn));
   std::vector<std::vector<int64_t>> apart = sizes_apart(variables);
   for (std::vector<std::vector<int64_t>>* sizes : {&drawn, &apart}) std::erase_if(*sizes, std::not_fn(is_in_domain));
   std::optional<std::vector<std::vector<int64_t>>> one_by_one;
@@ -310,8 +317,7 @@ std::vector<OpenChoice> open_choices(const Solver& solver, std::span<const std::
     std::vector<bool> differs;
     for (const std::vector<int64_t>& each : unseen)
       differs.push_back(differ_at(chosen, other.dim, assignment_at(variables, each)));
-    const std::vector<std::vector<int64_t>>& shared = solver.shared_remainders().sizes;
-    const bool is_of_remainders = !shared.empty() && std::ranges::none_of(shared, [&](const auto& each) {
+    const bool is_of_remainders = !alike.empty() && std::ranges::none_of(alike, [&](const auto& each) {
       return differ_at(chosen, other.dim, assignment_at(variables, each));
     });
     open.push_back({wanted, next, rule, std::move(formulas), other.dim, is_close, is_of_table, is_of_remainders,

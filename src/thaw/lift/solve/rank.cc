@@ -299,7 +299,7 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
                           ? 0
                           : (is_operand ? of_integer : kOpenOfTables) - (is_of_distances ? kBitsOfDistances : 0),
                written = bits_of_list(wanted);
-  // What rounds nothing is no cells of a table that might be filled up.
+  // A table as long as a side, or a number more, is mostly just that.
   bool rounds = false;
   for_each_floor(taken.size, [&](const dim::Atom&) { rounds = true; });
   const SharedRemainders none, &shared = is_operand || is_measured || rounds ? shared_remainders() : none;
@@ -331,10 +331,10 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
     // themselves are plainer.
     const bool is_alike = own != terms.end() && more < kLead &&
                           (term.makeup <= std::max(own->makeup, Makeup::kWithNumber) || own->bits > written);
-    // What a table is counted by is no integer of the traces: of these, only what is rounded otherwise is open, be it to longer pieces that
-    // all traces are whole ones of.
-    const bool hides = shared.bits > 0 && !differs_there(term);
-    if (!is_operand && !is_alike && !hides && !is_rounded_otherwise(term.at, *at)) continue;
+    // What a table is counted by is no integer of the traces: of these, only what is rounded otherwise is open, and what fills up longer
+    // pieces, of which all traces have whole ones.
+    if (!is_operand && !is_alike && !is_rounded_otherwise(term.at, *at) && (shared.bits == 0 || differs_there(term)))
+      continue;
     // Forms of several sizes are met by chance where they say no less than the integers.
     if (!is_alike && term.makeup >= Makeup::kOfFactors && term.bits > written && dim::symbols_of(term.size).size() > 1)
       continue;

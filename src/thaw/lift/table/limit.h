@@ -13,7 +13,7 @@ struct Limit {
     kTable,   // that is read no further
     kWindow,  // that is filled up, but in no trace by the whole axis
     kMask,    // that leaves nothing out in any trace, or a factor that is 1
-    kSign     // of what would mean something else below 0, and is in no trace
+    kSign     // of what means something else below 0, where no trace has it
   };
   dim::Dim size, most;
   Of of = Of::kTable;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <numeric>
 #include <unordered_set>
 #include <utility>
@@ -130,6 +131,28 @@ void Terms::find_linear(Wanted wanted, std::vector<Found>& found) const {
                      x.bits + bits_of_factor(factor) + bits_of_offset(more, is_cut(*x.form)) - known + of_batch -
                          (fills ? kFills : 0)});
   }
+}
+
+// What a size misses to whole pieces, or leaves of them, of as many pieces in every trace: it is a number less the size, or the size less a
+// number, and this may be meant. With a number beside them, they are hardly meant.
+void Terms::prefer_numbers(std::vector<Found>& found) {
+  constexpr double kPieces = 1, kPiecesAndMore = 10;
+  const auto is_of = [](const Found& each, Shape shape) {
+    return each.op == Operator::kNone && each.x->form->part == 1 && each.x->form->shape == shape;
+  };
+  std::vector<Found> numbers;
+  std::ranges::copy_if(found, std::back_inserter(numbers),
+                       [&](const Found& each) { return is_of(each, Shape::kItself); });
+  const auto number_of = [&](const Found& pieces) {
+    const int64_t factor = is_of(pieces, Shape::kMissing) ? -pieces.factor : pieces.factor;
+    const bool is_pieces = is_of(pieces, Shape::kMissing) || is_of(pieces, Shape::kLeft);
+    return std::ranges::find_if(numbers, [&](const Found& number) {
+      return is_pieces && number.factor == factor && dim::same(number.x->form->of, pieces.x->form->of);
+    });
+  };
+  for (Found& each : found)
+    if (const auto number = number_of(each); number != numbers.end())
+      each.bits = std::max(each.bits, number->bits + (each.more == 0 ? kPieces : kPiecesAndMore));
 }
 
 // Whole pieces longer than any form's, of which the integers themselves tell: what a stride and the halves after it share. And what a size
@@ -391,6 +414,7 @@ std::vector<Term> Terms::find(Wanted wanted, size_t most) const {
   } else {
     if (is_steady(wanted)) terms.push_back({Dim(wanted.front()), Values(num_points_, wanted.front()), 1});
     find_linear(wanted, found);
+    prefer_numbers(found);
     if (!is_steady(wanted)) find_long_pieces(wanted, long_pieces, found);
     if (!is_steady(wanted)) find_bounded(wanted, found);
     if (!is_steady(wanted)) find_extremes(wanted, found);

@@ -104,6 +104,7 @@ class Terms {
   void find_multiples_of_one(int64_t wanted, std::vector<Found>& found) const;
   void find_products_of_one(int64_t wanted, std::vector<Found>& found) const;
   void find_linear(Wanted wanted, std::vector<Found>& found) const;
+  static void prefer_numbers(std::vector<Found>& found);
   void find_long_pieces(Wanted wanted, std::deque<Used>& used, std::vector<Found>& found) const;
   void find_bounded(Wanted wanted, std::vector<Found>& found) const;
   std::vector<const Used*> plainest_atoms() const;  // as they are, of which two and three are combined
