@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "thaw/dim/prove/prove.h"
 #include "thaw/dim/text/text.h"
@@ -124,17 +126,18 @@ std::vector<Limit> window_limits(std::span<const dim::Dim> emitted, std::span<co
 }
 
 std::vector<Limit> sign_limits(const Lifting& l) {
-  const std::vector<std::vector<int64_t>> any = extreme_sizes(l.variables, true),
-                                          larger = extreme_sizes(l.variables, false);
-  std::vector<Limit> limits;
-  const auto is_below = [&](dim::Dim size, const std::vector<std::vector<int64_t>>& sizes) {
-    return std::ranges::any_of(sizes, [&](const std::vector<int64_t>& each) {
-      const auto value = dim::evaluate(size, assignment_at(l.variables, each));
-      return value && *value < 0;
-    });
+  const auto assignments = [&](std::initializer_list<std::vector<std::vector<int64_t>>> lists) {
+    std::vector<dim::Assignment> all;
+    for (const auto& list : lists)
+      for (const std::vector<int64_t>& each : list) all.push_back(assignment_at(l.variables, each));
+    return all;
   };
+  const std::vector<std::vector<int64_t>>& unseen = l.solver->unseen();
+  const std::vector<dim::Assignment> larger = assignments({unseen, extreme_sizes(l.variables, false)}),
+                                     any = assignments({unseen, extreme_sizes(l.variables, true)});
+  std::vector<Limit> limits;
+  std::set<std::pair<const dim::Expr*, bool>> seen;
   for (const FittedTable& table : l.tables) {
-    if (table.fit.sizes.empty()) continue;
     bool pads = false, takes = false;
     for (const Difference* reader : table.readers) {
       const ops::Role role = ops::role_of(*reader->node, reader->input);
@@ -143,10 +146,14 @@ std::vector<Limit> sign_limits(const Lifting& l) {
     }
     if (!takes) continue;
     for (const dim::Dim size : table.fit.sizes) {
-      const std::vector<int64_t> at = size.is_symbolic() ? in_traces(size, l.variables) : std::vector<int64_t>();
+      if (!size.is_symbolic() || !seen.emplace(size.expr(), pads).second) continue;
+      const std::vector<int64_t> at = in_traces(size, l.variables);
       if (at.empty() || std::ranges::min(at) < 0) continue;
-      if (is_below(size, l.solver->unseen()) || is_below(size, pads ? any : larger))
-        limits.push_back({dim::Dim(0), size, Limit::Of::kSign});
+      const auto is_below = [&](const dim::Assignment& sizes) {
+        const auto value = dim::evaluate(size, sizes);
+        return value && *value < 0;
+      };
+      if (std::ranges::any_of(pads ? any : larger, is_below)) limits.push_back({dim::Dim(0), size, Limit::Of::kSign});
     }
   }
   return limits;

@@ -203,16 +203,18 @@ std::vector<dim::Dim> followed_apart(std::span<const Variable> variables) {
 }
 
 std::vector<std::vector<int64_t>> extreme_sizes(std::span<const Variable> variables, bool from_one) {
-  constexpr size_t kMost = 8;
+  constexpr size_t kMost = 8, kMostAlone = 64;
   constexpr int64_t kFarTimes = 16;
   std::vector<int64_t> low, high;
   for (const Variable& v : variables) {
     low.push_back(from_one && std::ranges::min(v.at) > 0 ? 1 : std::ranges::min(v.at));
-    high.push_back(v.varies() ? std::ranges::max(v.at) * kFarTimes : std::ranges::max(v.at));
+    const int64_t most = std::ranges::max(v.at);
+    high.push_back(v.varies() && most < INT64_MAX / kFarTimes ? most * kFarTimes : most);
   }
   std::vector<std::vector<int64_t>> sizes;
   const bool are_few = variables.size() <= kMost;
-  for (size_t k = 0; k < (are_few ? size_t{1} << variables.size() : 2 * variables.size()); ++k) {
+  const size_t count = are_few ? size_t{1} << variables.size() : 2 * std::min(variables.size(), kMostAlone);
+  for (size_t k = 0; k < count; ++k) {
     std::vector<int64_t>& each = sizes.emplace_back(are_few || k % 2 == 0 ? low : high);
     for (size_t i = 0; i < variables.size(); ++i)
       if (are_few ? (k >> i & 1) != 0 : i == k / 2) each[i] = !are_few && k % 2 != 0 ? low[i] : high[i];

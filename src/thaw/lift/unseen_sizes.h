@@ -34,7 +34,7 @@ std::vector<std::vector<int64_t>> sizes_between(std::span<const Variable> variab
 std::vector<std::vector<int64_t>> sizes_one_by_one(std::span<const Variable> variables);
 
 // Each variable as small as its smallest trace, or from_one 1, or far beyond all traces', in all combinations as far as these are few; else one
-// at a time.
+// at a time, of the first ones.
 std::vector<std::vector<int64_t>> extreme_sizes(std::span<const Variable> variables, bool from_one);
 
 // By variable: the size as an expression of others (patches of grids); unknown where it is a size of its own.
