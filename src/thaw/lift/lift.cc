@@ -28,7 +28,6 @@
 #include "thaw/lift/other_cuts.h"
 #include "thaw/lift/proof.h"
 #include "thaw/lift/recurrence/roll.h"
-#include "thaw/lift/solve/floors.h"
 #include "thaw/lift/solved_places.h"
 #include "thaw/lift/steady_areas.h"
 #include "thaw/lift/steady_elements.h"
@@ -122,12 +121,7 @@ Domain domain_of(Lifting& l, const std::vector<EqualSides>& equal) {
     for (const dim::Dim length : table.fit.growing)
       for (Undecided& part : steady_parts(length, l.variables, l.solver->unseen()))
         add_undecided(domain, std::move(part));
-  // As many whole pieces in every trace: what a Pad adds may be a number less the size.
-  const std::vector<std::vector<int64_t>> extremes = extreme_sizes(l.variables, true);
-  for (const FittedTable& table : l.tables)
-    if (!table.padded.empty())
-      for (const dim::Dim amount : table.fit.sizes)
-        for (Undecided& part : steady_parts(amount, l.variables, extremes)) add_undecided(domain, std::move(part));
+  for (Undecided& part : steady_pieces(l)) add_undecided(domain, std::move(part));
   for (const Undecided& each : l.undecided) add_undecided(domain, each);
   if (l.options.keep_static.empty())
     for (const SteadySize& size : written_out(l.steady_sizes))

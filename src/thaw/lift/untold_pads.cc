@@ -12,6 +12,9 @@
 #include "thaw/infer/infer.h"
 #include "thaw/lift/align/input_facts.h"
 #include "thaw/lift/align/steady_pads.h"
+#include "thaw/lift/solve/floors.h"
+#include "thaw/lift/steady_sizes.h"
+#include "thaw/lift/unseen_sizes.h"
 #include "thaw/ops/onnx/padded_windows.h"
 #include "thaw/ops/rule/registry.h"
 
@@ -153,6 +156,28 @@ std::vector<Undecided> untold_pads(const ir::Model& lifted,
   }
   add_same_paddings(padded, traces, elsewhere, found);
   return found;
+}
+
+std::vector<Undecided> steady_pieces(const Lifting& l) {
+  std::set<int64_t> told;
+  const auto divisor_of = [](const dim::Atom& floor) { return floor.operands[1].constant().value_or(0); };
+  for (const dim::Dim size : l.sizes->emitted())
+    for_each_floor(size, [&](const dim::Atom& floor) {
+      const std::vector<int64_t> at = in_traces(dim::floor_div(floor.operands[0], floor.operands[1]), l.variables);
+      if (std::ranges::any_of(at, [&](int64_t each) { return each != at.front(); })) told.insert(divisor_of(floor));
+    });
+  const std::vector<std::vector<int64_t>> extremes = extreme_sizes(l.variables, true);
+  std::vector<Undecided> pieces;
+  for (const FittedTable& table : l.tables) {
+    if (table.padded.empty()) continue;
+    for (const dim::Dim amount : table.fit.sizes)
+      for (Undecided& part : steady_parts(amount, l.variables, extremes)) {
+        bool is_told = false;
+        for_each_floor(part.chosen, [&](const dim::Atom& floor) { is_told |= told.contains(divisor_of(floor)); });
+        if (!is_told) pieces.push_back(std::move(part));
+      }
+  }
+  return pieces;
 }
 
 }  // namespace thaw::lifting

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "thaw/lift/domain.h"
+#include "thaw/lift/steps.h"
 #include "thaw/ops/rule/fact.h"
 
 namespace thaw::lifting {
@@ -22,5 +23,9 @@ std::vector<Undecided> untold_pads(const ir::Model& lifted,
                                    const std::unordered_map<const ir::Value*, ops::Shape>& shapes,
                                    std::span<const Variable> variables, dim::Scope& scope,
                                    const std::vector<std::vector<int64_t>>& unseen);
+
+// Whole pieces that Pads fill up, as many in every trace: what is added may be a number less the size. By what other sizes are cut is told of
+// all.
+std::vector<Undecided> steady_pieces(const Lifting& lifting);
 
 }  // namespace thaw::lifting
