@@ -28,6 +28,7 @@
 #include "thaw/lift/other_cuts.h"
 #include "thaw/lift/proof.h"
 #include "thaw/lift/recurrence/roll.h"
+#include "thaw/lift/solve/floors.h"
 #include "thaw/lift/solved_places.h"
 #include "thaw/lift/steady_areas.h"
 #include "thaw/lift/steady_elements.h"

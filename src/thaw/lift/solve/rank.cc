@@ -299,10 +299,12 @@ std::vector<Solution> Solver::others(std::span<const int64_t> wanted, const Take
                           ? 0
                           : (is_operand ? of_integer : kOpenOfTables) - (is_of_distances ? kBitsOfDistances : 0),
                written = bits_of_list(wanted);
-  // A table as long as a side, or a number more, is mostly just that.
-  bool rounds = false;
-  for_each_floor(taken.size, [&](const dim::Atom&) { rounds = true; });
-  const SharedRemainders none, &shared = is_operand || is_measured || rounds ? shared_remainders() : none;
+  // A table as long as a side, or a number more, is mostly just that. And that all traces are multiples of 12 may be chance, as of patches.
+  constexpr double kBitsOfChosenSizes = 4;
+  bool is_of_cells = false;
+  for_each_floor(taken.size, [&](const dim::Atom&) { is_of_cells = true; });
+  is_of_cells = is_of_cells && shared_remainders().bits >= kBitsOfChosenSizes;
+  const SharedRemainders none, &shared = is_operand || is_measured || is_of_cells ? shared_remainders() : none;
   const auto differs_there = [&](const Term& term) {
     return std::ranges::any_of(shared.sizes, [&](const std::vector<int64_t>& sizes) {
       const dim::Assignment point = assignment_at(variables_, sizes);
