@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <initializer_list>
 #include <iterator>
 #include <numeric>
 #include <optional>
@@ -126,15 +125,14 @@ std::vector<Limit> window_limits(std::span<const dim::Dim> emitted, std::span<co
 }
 
 std::vector<Limit> sign_limits(const Lifting& l) {
-  const auto assignments = [&](std::initializer_list<std::vector<std::vector<int64_t>>> lists) {
+  const auto assignments = [&](bool from_one) {
+    std::vector<std::vector<int64_t>> sizes = l.solver->unseen();
+    std::ranges::move(extreme_sizes(l.variables, from_one), std::back_inserter(sizes));
     std::vector<dim::Assignment> all;
-    for (const auto& list : lists)
-      for (const std::vector<int64_t>& each : list) all.push_back(assignment_at(l.variables, each));
+    for (const std::vector<int64_t>& each : sizes) all.push_back(assignment_at(l.variables, each));
     return all;
   };
-  const std::vector<std::vector<int64_t>>& unseen = l.solver->unseen();
-  const std::vector<dim::Assignment> larger = assignments({unseen, extreme_sizes(l.variables, false)}),
-                                     any = assignments({unseen, extreme_sizes(l.variables, true)});
+  const std::vector<dim::Assignment> larger = assignments(false), any = assignments(true);
   std::vector<Limit> limits;
   std::set<std::pair<const dim::Expr*, bool>> seen;
   for (const FittedTable& table : l.tables) {

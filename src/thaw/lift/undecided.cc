@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -165,29 +166,28 @@ std::vector<const OpenChoice*> in_turn(const std::vector<OpenChoice>& open) {
   return all;
 }
 
-// A list, and what was chosen for it.
-bool are_of_one(const OpenChoice& a, const OpenChoice& b) {
-  return a.wanted == b.wanted && a.formulas.chosen == b.formulas.chosen;
-}
-
 Note untold(const OpenChoice& open, const std::vector<const OpenChoice*>& guarded) {
-  const auto others =
-      std::ranges::count_if(guarded, [&](const OpenChoice* each) { return are_of_one(*each, open); }) - 1;
+  const auto is_alike = [&](const OpenChoice* each) {
+    return each->wanted == open.wanted && each->formulas.chosen == open.formulas.chosen;
+  };
+  const auto others = std::ranges::count_if(guarded, is_alike) - 1;
   const std::string more = others == 0 ? "" : others == 1 ? " or another" : fmt::format(" or one of {} others", others);
   return {fmt::format("{}", fmt::join(open.wanted, ", ")),
           fmt::format("the traces do not determine whether it is {}{} {}{}; add a trace at {}", open.formulas.chosen,
                       others > 0 ? "," : " or", open.formulas.other, more, open.formulas.telling)};
 }
 
-// Where half of the unseen sizes pass no guard, the first of a list that so many formulas explain that the right one may be none of them. Those
-// that differ at other remainders than the traces' alone are no chance.
+// The first of a list that so many formulas explain that the right one may be none of them. Those that differ at other remainders than the
+// traces' alone are no chance.
 const OpenChoice* first_met_by_chance(const std::vector<const OpenChoice*>& guarded) {
-  constexpr std::ptrdiff_t kMostAlike = 15;
-  for (const OpenChoice* first : guarded) {
-    const auto is_alike = [&](const OpenChoice* each) { return !each->is_of_remainders && are_of_one(*each, *first); };
-    if (!first->is_of_remainders && std::ranges::count_if(guarded, is_alike) > kMostAlike) return first;
-  }
-  return nullptr;
+  constexpr size_t kMostAlike = 15;
+  const auto key = [](const OpenChoice* open) { return std::tie(open->wanted, open->formulas.chosen); };
+  std::map<std::tuple<const std::vector<int64_t>&, const std::string&>, size_t> num_alike;
+  for (const OpenChoice* open : guarded)
+    if (!open->is_of_remainders) ++num_alike[key(open)];
+  const auto first = std::ranges::find_if(
+      guarded, [&](const OpenChoice* open) { return !open->is_of_remainders && num_alike.at(key(open)) > kMostAlike; });
+  return first == guarded.end() ? nullptr : *first;
 }
 
 // What is not tried in time is guarded too. A guard that no size passes is none: the report says then what a trace would tell.
@@ -226,6 +226,7 @@ Attempt guard_undecided(Attempt best, const std::function<Attempt(Choices)>& att
     stopped.resize(open->differs.size());
     for (size_t k = 0; k < stopped.size(); ++k) stopped[k] = stopped[k] || open->differs[k];
   }
+  // Met by chance: it is refused where half of the unseen sizes pass no guard.
   const auto num_stopped = std::ranges::count(stopped, true);
   const OpenChoice* refused = 2 * num_stopped >= std::ssize(stopped) ? first_met_by_chance(guarded) : nullptr;
   if (!refused && !stopped.empty() && std::ranges::all_of(stopped, std::identity())) refused = guarded.front();

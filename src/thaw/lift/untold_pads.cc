@@ -159,6 +159,7 @@ std::vector<Undecided> untold_pads(const ir::Model& lifted,
 }
 
 std::vector<Undecided> steady_pieces(const Lifting& l) {
+  if (std::ranges::all_of(l.tables, [](const FittedTable& table) { return table.padded.empty(); })) return {};
   std::set<int64_t> told;
   const auto divisor_of = [](const dim::Atom& floor) { return floor.operands[1].constant().value_or(0); };
   for (const dim::Dim size : l.sizes->emitted())
