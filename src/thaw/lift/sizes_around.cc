@@ -5,16 +5,13 @@
 
 #include "thaw/lift/align/slice.h"
 #include "thaw/lift/other_cuts.h"
+#include "thaw/lift/term/numbers.h"
 #include "thaw/ops/rule/product_groups.h"
 #include "thaw/ops/rule/registry.h"
 #include "thaw/ops/rule/small_tensor.h"
 
 namespace thaw::lifting {
 namespace {
-
-bool is_steady_size(const std::vector<int64_t>& at) {
-  return std::ranges::all_of(at, [&](int64_t size) { return size == at.front(); });
-}
 
 // Whether a node joins what two give, along an axis.
 bool are_joined(const ir::Node& a, const ir::Node& b, size_t axis, size_t rank) {
@@ -181,7 +178,7 @@ ops::Shape SizesAround::cut_back(const Difference& difference) const {
   const auto axes = axes_of(positions_.at(beside.node), Side::kOperand, beside.other);
   if (shape == lifting_.tensor_shapes.end() || !axes || axes->size() != shape->second.size()) return {};
   const size_t axis = slice->axis_of(axes->size());
-  if (axis >= axes->size() || is_steady_size((*axes)[axis]) || joins_along(*beside.node, axis, axes->size())) return {};
+  if (axis >= axes->size() || all_equal((*axes)[axis]) || joins_along(*beside.node, axis, axes->size())) return {};
   for (size_t k = 0; k < difference.tensors.size(); ++k)
     if (difference.tensors[k]->num_elements() != 1 || difference.tensors[k]->to_int64().front() != (*axes)[axis][k])
       return {};
@@ -241,7 +238,7 @@ std::optional<SizesAround::Middle> SizesAround::middle_of(size_t place) const {
 ops::Shape SizesAround::cut_from_middle(const Difference& difference, size_t place) const {
   const auto middle = middle_of(place);
   if (!middle) return {};
-  const bool is_steady = is_steady_size(middle->at);  // steady_middles
+  const bool is_steady = all_equal(middle->at);  // steady_middles
   if (!is_steady && middle->begins.size() != 1) return {};
   for (const ir::Tensor* tensor : difference.tensors)
     if (tensor->num_elements() != 1) return {};
@@ -253,7 +250,7 @@ std::vector<Undecided> SizesAround::steady_middles() const {
   std::vector<Undecided> out;
   for (size_t place = 0; place < lifting_.alignment.nodes[0].size(); ++place) {
     const auto middle = middle_of(place);
-    if (!middle || !is_steady_size(middle->at)) continue;
+    if (!middle || !all_equal(middle->at)) continue;
     for (const dim::Dim begin : middle->begins)
       if (begin.is_symbolic()) out.push_back({dim::Dim(middle->at.front()), begin, {}});
   }
@@ -286,7 +283,7 @@ int64_t SizesAround::piece_of(size_t place, size_t axis) const {
   const auto of_axis = std::ranges::find_if(groups, [&](const ops::AxisGroup& group) { return axis < group.in_end; });
   if (of_axis == groups.end()) return 0;
   const auto& [in_begin, in_end, out_begin, out_end] = *of_axis;
-  const bool cuts = axis + 1 == in_end && out_end - out_begin > 1 && is_steady_size((*out)[out_end - 1]);
+  const bool cuts = axis + 1 == in_end && out_end - out_begin > 1 && all_equal((*out)[out_end - 1]);
   return cuts ? (*out)[out_end - 1].front() : 0;
 }
 
@@ -346,7 +343,7 @@ JoinedSizes SizesAround::joined_sizes() const {
         for (size_t k = 0; k < sum.size(); ++k) sum[k] += part[axis][k];
         pieces.push_back(std::move(part[axis]));
       }
-      if (sum == (*whole)[axis] && !is_steady_size(sum)) joined.emplace(std::move(sum), std::move(pieces));
+      if (sum == (*whole)[axis] && !all_equal(sum)) joined.emplace(std::move(sum), std::move(pieces));
     }
   }
   return joined;
@@ -395,7 +392,7 @@ void SizesAround::note_steady_sizes(const ir::Node& node, std::set<int64_t>& win
   if (place == positions_.end()) return;
   if (const auto axes = axes_of(place->second, Side::kResult, 0))
     for (const std::vector<int64_t>& size : *axes)
-      if (is_steady_size(size)) windows.insert(size.front());
+      if (all_equal(size)) windows.insert(size.front());
 }
 
 void SizesAround::add(Around& around, size_t place, int input) const {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "thaw/lift/term/numbers.h"
+
 namespace thaw::lifting {
 namespace {
 
@@ -31,8 +33,7 @@ void add_steady_elements(Domain& domain, const Lifting& l) {
           continue;
         const dim::Dim alike = dim::substitute(size, {{id_of(*side), other.symbol}});
         const std::vector<int64_t> at = in_traces(alike, l.variables);
-        const bool is_steady =
-            !at.empty() && std::ranges::all_of(at, [&](int64_t each) { return each > 1 && each == at.front(); });
+        const bool is_steady = !at.empty() && at.front() > 1 && all_equal(at);
         const auto is_it = [&](dim::Dim element) { return element.is_constant(at.front()); };
         if (is_steady && std::ranges::any_of(table.fit.sizes, is_it))
           add_undecided(domain, {alike, dim::Dim(at.front()), ""});

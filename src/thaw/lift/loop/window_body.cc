@@ -10,6 +10,7 @@
 #include "thaw/core/error.h"
 #include "thaw/lift/loop/mask_padding.h"
 #include "thaw/lift/table/table.h"
+#include "thaw/lift/term/numbers.h"
 #include "thaw/rewrite/splice.h"
 
 namespace thaw::lifting {
@@ -190,8 +191,7 @@ LoopBody batched_body(const Loop& loop, const Alignment& alignment, const TraceS
   for (const LoopBody::Cut& result : body.results) axes.push_back(result.axis);
   if (const auto why = mask_padding(*body.model, kLength, taking.mask(), axes)) {
     // Then nothing tells which of the numbers in it are that length.
-    const bool is_steady = std::ranges::all_of(loop.lengths, [&](int64_t n) { return n == loop.lengths.front(); });
-    if (!is_steady) throw CannotRoll{*why};
+    if (!all_equal(loop.lengths)) throw CannotRoll{*why};
     throw CannotRoll{
         fmt::format("{}; all windows of all traces are {} long: add a trace with a shorter one, which tells what in "
                     "them follows from their length",

@@ -1,10 +1,12 @@
 #include "thaw/lift/onetrace/attempt.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <ranges>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -101,12 +103,22 @@ class OneTraceAttempt {
   void propose() {
     lifting::Proposer proposer(points_of(sizes_));
     for (size_t c = 0; c < constants_.size(); ++c) {
+      of_constant_.push_back(unknowns_.size());
       for (size_t e = 0; e < constants_[c].elements.size(); ++e) {
         const auto& proposals = proposer.propose(constants_[c].elements[e]);
         if (proposals.size() > 1) unknowns_.push_back({c, e, proposals, {}});
       }
     }
+    of_constant_.push_back(unknowns_.size());
     for (const Unknown& unknown : unknowns_) integers_.push_back(integer_of(unknown));
+  }
+
+  auto unknowns_of(size_t constant) const {
+    return std::views::iota(of_constant_[constant], of_constant_[constant + 1]);
+  }
+
+  bool is_any_changed(size_t constant) const {
+    return std::ranges::any_of(unknowns_of(constant), [&](size_t i) { return is_changed(i); });
   }
 
   static size_t integer_of(const Unknown& unknown) {
@@ -132,7 +144,7 @@ class OneTraceAttempt {
     for (size_t c = 0; c < combinations.size(); ++c) {
       const Component& component = allowed_.components[c];
       for (size_t i = 0; i < component.unknowns.size(); ++i)
-        choice[component.unknowns[i]] = component.combinations[combinations[c]].proposals[i];
+        choice[component.unknowns[i]] = component.combinations[combinations[c]].options[i];
     }
     return choice;
   }
@@ -191,31 +203,39 @@ class OneTraceAttempt {
     for (const Component& component : allowed_.components)
       if (!component.combinations.empty())
         for (size_t i = 0; i < component.unknowns.size(); ++i)
-          likely[component.unknowns[i]] = component.combinations.front().proposals[i];
+          likely[component.unknowns[i]] = component.combinations.front().options[i];
     for (size_t k = 0; k < sizes_.cases.size(); ++k)
       report_.cases.push_back(
           reported(sizes_.cases[k].name, sizes_of_case(sizes_, k), probe_->run(likely, k, task_.tolerance)));
     choice_ = std::move(likely);
-    for (size_t c = 0; c < constants_.size(); ++c) {
-      bool changed = false;
-      for (size_t i = 0; i < unknowns_.size(); ++i) changed |= unknowns_[i].constant == c && is_changed(i);
-      if (changed) report_.changed.push_back(change_of(c));
-    }
+    for (size_t c = 0; c < constants_.size(); ++c)
+      if (is_any_changed(c)) report_.changed.push_back(change_of(c));
   }
 
   bool is_changed(size_t unknown) const { return choice_[unknown] != integers_[unknown]; }
 
-  // The combination that is chosen, but with the number itself in one place; nullopt where inference rules it out.
-  std::optional<Choice> without(const Component& component, size_t unknown) const {
+  // Those of a component that inference allows to be the number itself, all else as it is chosen.
+  std::set<size_t> may_be_integers(const Component& component) const {
+    std::set<size_t> found;
+    for (const Combination& combination : component.combinations) {
+      std::optional<size_t> changed;
+      size_t num_changed = 0;
+      for (size_t i = 0; i < component.unknowns.size() && num_changed < 2; ++i) {
+        if (combination.options[i] == choice_[component.unknowns[i]]) continue;
+        changed = i;
+        ++num_changed;
+      }
+      if (num_changed != 1) continue;
+      const size_t unknown = component.unknowns[*changed];
+      if (combination.options[*changed] == integers_[unknown]) found.insert(unknown);
+    }
+    return found;
+  }
+
+  Choice with_integer(size_t unknown) const {
     Choice other = choice_;
     other[unknown] = integers_[unknown];
-    for (const Component::Combination& combination : component.combinations) {
-      bool same = true;
-      for (size_t i = 0; i < component.unknowns.size(); ++i)
-        same &= combination.proposals[i] == other[component.unknowns[i]];
-      if (same) return other;
-    }
-    return std::nullopt;
+    return other;
   }
 
   // An expression in whose place the number does as well in every case is not confirmed. It is taken back, unless the
@@ -224,37 +244,43 @@ class OneTraceAttempt {
     taken_back_.resize(unknowns_.size());
     is_doubtful_.resize(unknowns_.size());
     for (const Component& component : allowed_.components) {
+      const std::set<size_t> may_be = may_be_integers(component);
       for (const size_t unknown : component.unknowns) {
         if (!is_changed(unknown)) continue;
-        const std::optional<Choice> other = without(component, unknown);
-        is_doubtful_[unknown] = other && !refuted_by(*other);
+        is_doubtful_[unknown] = may_be.contains(unknown) && !refuted_by(with_integer(unknown));
+        std::vector<dim::Dim>& confirmed = confirmed_[taken(unknown).at.front()];
+        if (!is_doubtful_[unknown] && !is_among(taken(unknown).dim, confirmed)) confirmed.push_back(taken(unknown).dim);
       }
     }
     for (const Component& component : allowed_.components) {
+      std::optional<std::set<size_t>> may_be;
       for (const size_t unknown : component.unknowns) {
         if (!is_changed(unknown) || !is_doubtful_[unknown] || is_confirmed_elsewhere(unknown)) continue;
-        std::optional<Choice> other = without(component, unknown);
-        if (!other || refuted_by(*other)) continue;
+        if (!may_be) may_be = may_be_integers(component);
+        if (!may_be->contains(unknown)) continue;
+        Choice other = with_integer(unknown);
+        if (refuted_by(other)) continue;
         taken_back_[unknown] = dim::to_string(taken(unknown).dim);
         // What is far-fetched says nothing.
         if (taken(unknown).cost < unknowns_[unknown].proposals[integers_[unknown]].cost)
           kept_.emplace_back(unknowns_[unknown].constant, taken(unknown));
-        choice_ = std::move(*other);
+        choice_ = std::move(other);
+        may_be.reset();
       }
     }
   }
 
   const lifting::Proposal& taken(size_t unknown) const { return unknowns_[unknown].proposals[choice_[unknown]]; }
 
+  static bool is_among(dim::Dim size, std::span<const dim::Dim> sizes) {
+    return std::ranges::any_of(sizes, [&](dim::Dim each) { return dim::same(each, size); });
+  }
+
   // A 1 may be anything's; a 17 that is a length in ten places is one in the eleventh.
   bool is_confirmed_elsewhere(size_t unknown) const {
     if (taken(unknown).cost >= unknowns_[unknown].proposals[integers_[unknown]].cost) return false;
-    for (size_t other = 0; other < unknowns_.size(); ++other) {
-      if (!is_changed(other) || is_doubtful_[other]) continue;
-      if (taken(other).at.front() == taken(unknown).at.front() && dim::same(taken(other).dim, taken(unknown).dim))
-        return true;
-    }
-    return false;
+    const auto confirmed = confirmed_.find(taken(unknown).at.front());
+    return confirmed != confirmed_.end() && is_among(taken(unknown).dim, confirmed->second);
   }
 
   // What else inference allows, run to see whether the reference tells it apart.
@@ -266,14 +292,14 @@ class OneTraceAttempt {
       const double cost =
           component.combinations[combinations_[static_cast<size_t>(&component - allowed_.components.data())]].cost;
       size_t weighed = 0;
-      for (const Component::Combination& combination : component.combinations) {
+      for (const Combination& combination : component.combinations) {
         if (weighed == kMostAlternatives || combination.cost > cost + kTooDear) break;
         Choice other = choice_;
         std::set<size_t> touched;
         for (size_t i = 0; i < component.unknowns.size(); ++i) {
           const size_t unknown = component.unknowns[i];
-          if (other[unknown] != combination.proposals[i]) touched.insert(unknowns_[unknown].constant);
-          other[unknown] = combination.proposals[i];
+          if (other[unknown] != combination.options[i]) touched.insert(unknowns_[unknown].constant);
+          other[unknown] = combination.options[i];
         }
         if (touched.size() != 1) continue;
         ++weighed;
@@ -289,8 +315,7 @@ class OneTraceAttempt {
   ops::Shape dims_of(size_t constant, const Choice& choice) const {
     ops::Shape dims;
     for (const int64_t v : constants_[constant].elements) dims.emplace_back(v);
-    for (size_t i = 0; i < unknowns_.size(); ++i)
-      if (unknowns_[i].constant == constant) dims[unknowns_[i].element] = unknowns_[i].proposals[choice[i]].dim;
+    for (const size_t i : unknowns_of(constant)) dims[unknowns_[i].element] = unknowns_[i].proposals[choice[i]].dim;
     return dims;
   }
 
@@ -305,9 +330,8 @@ class OneTraceAttempt {
     std::vector<std::string> texts;
     for (size_t k = 0; k <= sizes_.cases.size(); ++k) {
       Constant now = constants_[constant];
-      for (size_t i = 0; i < unknowns_.size(); ++i)
-        if (unknowns_[i].constant == constant)
-          now.elements[unknowns_[i].element] = unknowns_[i].proposals[choice_[i]].at[k];
+      for (const size_t i : unknowns_of(constant))
+        now.elements[unknowns_[i].element] = unknowns_[i].proposals[choice_[i]].at[k];
       texts.push_back(now.text());
     }
     return texts;
@@ -335,11 +359,8 @@ class OneTraceAttempt {
 
   void emit() {
     for (size_t c = 0; c < constants_.size(); ++c) {
-      bool changed = false;
       std::string unsure;
-      for (size_t i = 0; i < unknowns_.size(); ++i) {
-        if (unknowns_[i].constant != c) continue;
-        changed |= is_changed(i);
+      for (const size_t i : unknowns_of(c)) {
         std::vector<std::string> others;
         for (const dim::Dim other : taken(i).same_here | std::views::take(kMostNamed))
           others.push_back(dim::to_string(other));
@@ -361,7 +382,7 @@ class OneTraceAttempt {
                                   .code = code_of(constants_[c].role)});
         }
       }
-      if (!changed) continue;
+      if (!is_any_changed(c)) continue;
       unsure += describe_untold(c);
       for (const std::string& other : others_[c]) unsure += "; " + other;
       report_.changed.push_back(change_of(c));
@@ -396,8 +417,7 @@ class OneTraceAttempt {
   }
 
   void note_untold(dim::Dim distance) {
-    const auto is_it = [&](dim::Dim known) { return dim::same(known, distance); };
-    if (distance.is_symbolic() && std::ranges::none_of(untold_, is_it)) untold_.push_back(distance);
+    if (distance.is_symbolic() && !is_among(distance, untold_)) untold_.push_back(distance);
   }
 
   // What is one size at the export and in every case, and another elsewhere. And free sizes that are the same in all: where a list of sizes
@@ -464,15 +484,17 @@ class OneTraceAttempt {
   std::optional<rewrite::DimEmitter> emitter_;
   std::vector<Constant> constants_;
   std::vector<Unknown> unknowns_;
-  Choice integers_;  // every unknown as it is
+  std::vector<size_t> of_constant_;  // by constant, the first of its unknowns; and where they end
+  Choice integers_;                  // every unknown as it is
   std::optional<Probe> probe_;
   std::vector<size_t> order_;  // cases, small ones first
   Allowed allowed_;
   bool found_ = false;
   std::vector<size_t> combinations_;
   Choice choice_;
-  std::vector<bool> is_doubtful_;        // by unknown: the number does as well as the expression
-  std::vector<std::string> taken_back_;  // by unknown: the expression that is not confirmed
+  std::vector<bool> is_doubtful_;                       // by unknown: the number does as well as the expression
+  std::map<int64_t, std::vector<dim::Dim>> confirmed_;  // by number: what none of its places may be without
+  std::vector<std::string> taken_back_;                 // by unknown: the expression that is not confirmed
   std::vector<std::pair<size_t, lifting::Proposal>>
       kept_;                                      // constants that stay, and the sizes that they were at the export
   std::vector<std::vector<std::string>> others_;  // by constant: what else was run

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <queue>
 #include <set>
 #include <unordered_map>
 
@@ -16,9 +15,6 @@ namespace {
 
 using ops::Obligation;
 
-constexpr size_t kMostSearchSteps = 50'000;      // of one component's search
-constexpr size_t kMostCombinations = 200;        // of one component
-constexpr double kAgain = 0.5;                   // bits, of saying the same of the same number once more
 constexpr size_t kMostTriedCombinations = 4096;  // combinations of one obligation that tell whether it can fail at all
 constexpr size_t kMostContradictions = 64;
 
@@ -161,16 +157,20 @@ class EquationSolver {
   // What inference leaves no choice for is decided; of the same number elsewhere it is likely true too.
   void price() {
     std::map<int64_t, std::vector<dim::Dim>> decided;
-    for (size_t i = 0; i < unknowns_.size(); ++i)
-      if (alive_[i].size() == 1) decided[number_of(i)].push_back(unknowns_[i].proposals[alive_[i].front()].dim);
+    const auto is_decided = [&](size_t i, dim::Dim dim) {
+      const auto known = decided.find(number_of(i));
+      return known != decided.end() &&
+             std::ranges::any_of(known->second, [&](dim::Dim each) { return dim::same(each, dim); });
+    };
+    for (size_t i = 0; i < unknowns_.size(); ++i) {
+      if (alive_[i].size() != 1) continue;
+      const dim::Dim dim = unknowns_[i].proposals[alive_[i].front()].dim;
+      if (!is_decided(i, dim)) decided[number_of(i)].push_back(dim);
+    }
     costs_.resize(unknowns_.size());
     for (size_t i = 0; i < unknowns_.size(); ++i) {
-      for (const lifting::Proposal& p : unknowns_[i].proposals) {
-        const auto known = decided.find(number_of(i));
-        const bool again = known != decided.end() && std::any_of(known->second.begin(), known->second.end(),
-                                                                 [&](dim::Dim d) { return dim::same(d, p.dim); });
-        costs_[i].push_back(again ? kAgain : p.cost);
-      }
+      for (const lifting::Proposal& p : unknowns_[i].proposals)
+        costs_[i].push_back(is_decided(i, p.dim) ? kAgain : p.cost);
       std::stable_sort(alive_[i].begin(), alive_[i].end(),
                        [&](size_t a, size_t b) { return costs_[i][a] < costs_[i][b]; });
     }
@@ -193,68 +193,24 @@ class EquationSolver {
       if (!members[i].empty()) out_.components.push_back(search(members[i], equations[i]));
   }
 
-  // The cheapest combinations that meet the equations: best first, what is left to choose at its least.
+  // The cheapest combinations that meet the equations.
   Component search(const std::vector<size_t>& members, const std::vector<const Equation*>& equations) {
     Component component{members, {}};
-    const size_t size = members.size();
-    // An equation is checked once its last unknown is chosen.
-    std::vector<std::vector<const Equation*>> due(size);
+    const std::vector<std::vector<Option>> options = options_of(members);
+    std::vector<std::vector<size_t>> conditions;
     for (const Equation* e : equations) {
-      const auto last = std::find(members.begin(), members.end(), e->unknowns.back());
-      due[static_cast<size_t>(last - members.begin())].push_back(e);
+      std::vector<size_t>& places = conditions.emplace_back();
+      for (const size_t i : e->unknowns)
+        places.push_back(static_cast<size_t>(std::ranges::lower_bound(members, i) - members.begin()));
     }
-    // The same number is likely the same size: what an expression costs is paid once. previous: the members before one
-    // that hold the same number.
-    std::vector<std::vector<size_t>> previous(size);
-    for (size_t i = 0; i < size; ++i)
-      for (size_t j = 0; j < i; ++j)
-        if (number_of(members[j]) == number_of(members[i])) previous[i].push_back(j);
-    const auto cost_at = [&](size_t i, size_t p, const std::vector<size_t>& chosen) {
-      const dim::Dim dim = unknowns_[members[i]].proposals[p].dim;
-      const bool again = std::any_of(previous[i].begin(), previous[i].end(), [&](size_t j) {
-        return dim::same(unknowns_[members[j]].proposals[chosen[j]].dim, dim);
-      });
-      return again ? kAgain : cost_of(members[i], p);
-    };
-    std::vector<double> least(size + 1, 0);
-    for (size_t i = size; i-- > 0;) {
-      if (alive_[members[i]].empty()) return component;
-      const double first = cost_of(members[i], alive_[members[i]].front());
-      least[i] = least[i + 1] + (previous[i].empty() ? first : kAgain);
-    }
-    struct State {
-      double bound, cost;
-      std::vector<size_t> chosen;
-      bool operator<(const State& other) const { return bound > other.bound; }
-    };
-    std::priority_queue<State> open;
-    open.push({least[0], 0, {}});
-    size_t steps = 0;
-    while (!open.empty() && component.combinations.size() < kMostCombinations) {
-      State state = open.top();
-      open.pop();
-      if (state.chosen.size() == size) {
-        component.combinations.push_back({std::move(state.chosen), state.cost});
-        continue;
-      }
-      if (++steps > kMostSearchSteps) {
-        out_.bounded = true;
-        break;
-      }
-      const size_t i = state.chosen.size();
-      for (size_t j = 0; j < i; ++j) assign(members[j], state.chosen[j]);
-      for (const size_t p : alive_[members[i]]) {
-        assign(members[i], p);
-        if (!std::all_of(due[i].begin(), due[i].end(),
-                         [&](const Equation* e) { return holds_everywhere(*e->obligation); }))
-          continue;
-        State next = state;
-        next.cost += cost_at(i, p, state.chosen);
-        next.chosen.push_back(p);
-        next.bound = next.cost + least[i + 1];
-        open.push(std::move(next));
-      }
-    }
+    const auto proposal_of = [&](size_t i, size_t option) { return alive_[members[i]][option]; };
+    Combinations found = cheapest_combinations(
+        options, conditions, [&](size_t i, size_t option) { assign(members[i], proposal_of(i, option)); },
+        [&](size_t c) { return holds_everywhere(*equations[c]->obligation); });
+    out_.bounded |= found.bounded;
+    for (Combination& combination : found.found)
+      for (size_t i = 0; i < members.size(); ++i) combination.options[i] = proposal_of(i, combination.options[i]);
+    component.combinations = std::move(found.found);
     if (component.combinations.empty()) {
       for (const Equation* e : equations) {
         for (const size_t i : e->unknowns) assign(i, integer_of(i));
@@ -267,6 +223,23 @@ class EquationSolver {
       }
     }
     return component;
+  }
+
+  // The same number is likely the same size: what an expression costs is paid once.
+  std::vector<std::vector<Option>> options_of(const std::vector<size_t>& members) const {
+    std::map<int64_t, std::vector<std::pair<dim::Dim, size_t>>> said;  // by number
+    size_t num_said = 0;
+    std::vector<std::vector<Option>> options(members.size());
+    for (size_t i = 0; i < members.size(); ++i) {
+      auto& known = said[number_of(members[i])];
+      for (const size_t p : alive_[members[i]]) {
+        const dim::Dim dim = unknowns_[members[i]].proposals[p].dim;
+        auto same = std::ranges::find_if(known, [&](const auto& each) { return dim::same(each.first, dim); });
+        if (same == known.end()) same = known.insert(known.end(), {dim, num_said++});
+        options[i].push_back({cost_of(members[i], p), same->second});
+      }
+    }
+    return options;
   }
 
   int64_t number_of(size_t unknown) const { return unknowns_[unknown].proposals.front().at.front(); }

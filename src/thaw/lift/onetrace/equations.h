@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "thaw/lift/onetrace/combinations.h"
 #include "thaw/lift/onetrace/probe.h"
 
 namespace thaw::lifting::onetrace {
@@ -16,11 +17,7 @@ namespace thaw::lifting::onetrace {
 // Unknowns that depend on each other, and the choices of proposals that inference allows.
 struct Component {
   std::vector<size_t> unknowns;
-  struct Combination {
-    std::vector<size_t> proposals;  // by unknown of the component
-    double cost = 0;
-  };
-  std::vector<Combination> combinations;  // the cheapest first; none: nothing fits
+  std::vector<Combination> combinations;  // of their proposals, the cheapest first; none: nothing fits
 };
 
 // An obligation that no choice meets: what stays frozen.

@@ -30,6 +30,8 @@ SearchResult search(std::span<const Component> components, int most_tries,
   for (size_t c = 0; c < components.size(); ++c)
     if (components[c].combinations.size() > 1) order.push_back(c);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return step(a, 1) < step(b, 1); });
+  std::vector<size_t> place(components.size(), order.size());  // in the order
+  for (size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
 
   using Failure = std::vector<std::pair<size_t, size_t>>;  // components and their combinations
   std::vector<Failure> failures;
@@ -44,18 +46,22 @@ SearchResult search(std::span<const Component> components, int most_tries,
     }
     const SearchState state = open.top();
     open.pop();
-    std::vector<size_t> combinations(components.size(), 0);
-    for (const auto& [position, combination] : state.changed) combinations[order[position]] = combination;
     if (++popped > kMostLookedAt) {
       result.bounded = true;
       return result;
     }
-    const bool fails = std::any_of(failures.begin(), failures.end(), [&](const Failure& failure) {
-      return std::all_of(failure.begin(), failure.end(),
-                         [&](const auto& part) { return combinations[part.first] == part.second; });
+    const auto combination_of = [&](size_t component) -> size_t {
+      const auto changed =
+          std::ranges::lower_bound(state.changed, place[component], {}, &std::pair<size_t, size_t>::first);
+      return changed != state.changed.end() && changed->first == place[component] ? changed->second : 0;
+    };
+    const bool fails = std::ranges::any_of(failures, [&](const Failure& failure) {
+      return std::ranges::all_of(failure, [&](const auto& part) { return combination_of(part.first) == part.second; });
     });
     if (!fails) {
       ++result.tries;
+      std::vector<size_t> combinations(components.size(), 0);
+      for (const auto& [position, combination] : state.changed) combinations[order[position]] = combination;
       const TrialResult trial = try_out(combinations);
       if (trial.agrees) {
         result.chosen = std::move(combinations);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "thaw/lift/term/numbers.h"
 #include "thaw/ops/rule/product_groups.h"
 
 namespace thaw::lifting {
@@ -42,8 +43,7 @@ void keep_group(std::span<dim::Dim> group, dim::Dim elements, std::span<const Va
   const auto at = static_cast<size_t>(open - sizes.begin());
   if (at < sizes.size()) {
     const auto left = sizes[at].is_constant(-1) ? left_for(at, sizes, elements) : elements;
-    const bool is_steady = std::ranges::all_of(made[at], [&](int64_t size) { return size == made[at].front(); });
-    if (!is_steady || (left && !left->is_unknown())) return;
+    if (!all_equal(made[at]) || (left && !left->is_unknown())) return;
     sizes[at] = dim::Dim(made[at].front());
   }
   const auto is_unknown = [](dim::Dim size) { return size.is_unknown(); };

@@ -7,16 +7,13 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/solve/floors.h"
 #include "thaw/lift/solve/propose.h"
+#include "thaw/lift/term/numbers.h"
 
 namespace thaw::lifting {
 namespace {
 
 using dim::Dim;
 using Values = std::vector<int64_t>;
-
-bool is_constant(std::span<const int64_t> values) {
-  return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values.front(); });
-}
 
 // Whether none is too large for a size: the end of a Slice is INT64_MAX.
 bool are_sizes(std::span<const int64_t> values) {
@@ -79,7 +76,7 @@ std::vector<Solution> Solver::solutions(std::span<const int64_t> wanted, size_t 
     const auto is_it = [&](const Solution& known) { return dim::same(known.dim, size); };
     if (size.is_known() && found.size() < most && std::ranges::none_of(found, is_it)) found.push_back({size, rule});
   };
-  if (is_constant(wanted)) add(Dim(wanted.front()), Rule::kConstant);
+  if (all_equal(wanted)) add(Dim(wanted.front()), Rule::kConstant);
   if (found.size() >= most || !are_sizes(wanted)) return found;
   // Also where a tensor is as long as the distances are, as long as all traces have an odd number of it.
   if (distances_.contains({wanted.begin(), wanted.end()}))
@@ -107,7 +104,7 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
   const auto differ = [&](size_t first, size_t end) {
     return std::any_of(wanted.begin() + static_cast<std::ptrdiff_t>(first),
                        wanted.begin() + static_cast<std::ptrdiff_t>(end),
-                       [](const std::vector<int64_t>& at) { return !is_constant(at); });
+                       [](const std::vector<int64_t>& at) { return !all_equal(at); });
   };
   const bool before = differ(0, wanted.size() / 2), after = differ(wanted.size() / 2, wanted.size());
   const auto each = [&](auto amount_of, bool alike) -> std::optional<std::vector<Dim>> {
@@ -120,8 +117,8 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
       const bool fills = i < rank ? around.fills_before || before : around.fills_after || after;
       const bool nothing = (before || i >= rank) && at.front() == 0;
       const bool hidden = alike && axis && axis->varies() && (fills || nothing);
-      if (axis && (!is_constant(at) || hidden)) amount = amount_of(*axis, i);
-      if (is_constant(at) && !amount) amount = Dim(at.front());
+      if (axis && (!all_equal(at) || hidden)) amount = amount_of(*axis, i);
+      if (all_equal(at) && !amount) amount = Dim(at.front());
       for (size_t k = 0; k < around.sizes.size() && !amount; ++k) amount = amount_of(around.sizes[k], i);
       if (!amount || amount->is_unknown()) return std::nullopt;
       found.push_back(*amount);
@@ -133,7 +130,7 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
   const auto more_at = [&](int64_t window, size_t begin, size_t end) -> int64_t {
     for (size_t i = begin; i < end && by_axis; ++i) {
       const Variable& axis = around.axes[i % rank];
-      if (axis.symbol.is_known() && !is_constant(wanted[i]) && axis.at.front() > 0)
+      if (axis.symbol.is_known() && !all_equal(wanted[i]) && axis.at.front() > 0)
         return wanted[i].front() - missing_to(axis.at.front(), window);
     }
     return 0;
@@ -175,7 +172,7 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
         const Dim less = dim::floor_div(missing, 2), more = dim::ceil_div(missing, 2);
         found[axis] = more_before ? more : less;
         found[axis + rank] = more_before ? less : more;
-      } else if (is_constant(wanted[axis]) && is_constant(wanted[axis + rank])) {
+      } else if (all_equal(wanted[axis]) && all_equal(wanted[axis + rank])) {
         found[axis] = Dim(wanted[axis].front());
         found[axis + rank] = Dim(wanted[axis + rank].front());
       } else {
@@ -208,7 +205,7 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
   // What measures as much in both traces is no chance, as one of so many windows is.
   const auto is_size = [&](const std::vector<int64_t>& at) {
     const auto is_it = [&](const Variable& v) { return v.at == at; };
-    return !is_constant(at) && (size_of_tensor(at).is_known() || std::ranges::any_of(variables_, is_it));
+    return !all_equal(at) && (size_of_tensor(at).is_known() || std::ranges::any_of(variables_, is_it));
   };
   const bool may_guess = !sure_ && !is_ranked && std::ranges::none_of(wanted, is_size);
   for (int64_t window = 2; window <= kLargestWindow && may_guess; ++window)
@@ -221,7 +218,7 @@ std::optional<std::vector<Dim>> Solver::solve_padding(const std::vector<std::vec
 std::vector<Solution> Solver::open_solutions(std::span<const int64_t> wanted, size_t skipped,
                                              const Around& around) const {
   constexpr size_t kMostOthers = 24, kEnough = 8;
-  if (!is_constant(wanted)) {
+  if (!all_equal(wanted)) {
     std::vector<Solution> found = solutions(wanted, skipped + 1 + kMostOthers, around);
     if (found.empty()) return found;
     const auto varies = std::ranges::find_if(variables_, &Variable::varies);

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "thaw/lift/term/forms.h"
+#include "thaw/lift/term/numbers.h"
 
 namespace thaw::lifting {
 
@@ -26,9 +27,7 @@ inline double bits_of_factor(int64_t n) { return n == 1 ? 0 : 1 + bits_of(n) + (
 inline double bits_of_piece(int64_t n) { return 0.5 + bits_of(n); }
 
 // Of one point alone, nothing is known to be constant.
-inline bool is_steady(std::span<const int64_t> at) {
-  return at.size() > 1 && std::ranges::all_of(at, [&](int64_t v) { return v == at.front(); });
-}
+inline bool is_steady(std::span<const int64_t> at) { return at.size() > 1 && all_equal(at); }
 
 inline bool is_cut(const Forms::Form& form) {
   return form.shape != Forms::Shape::kItself && form.shape != Forms::Shape::kDistances &&

@@ -2,6 +2,7 @@
 // both. Internal to lift/.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <span>
@@ -21,6 +22,10 @@ template <typename Integer>
   requires(!std::is_class_v<Integer>)
 Integer ceil_div(Integer a, Integer n) {
   return -floor_div(-a, n);
+}
+
+inline bool all_equal(std::span<const int64_t> values) {
+  return std::ranges::all_of(values, [&](int64_t v) { return v == values.front(); });
 }
 
 inline bool is_in_range(int64_t v) { return v > -kLargestOfTerms && v < kLargestOfTerms; }
