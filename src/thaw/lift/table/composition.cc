@@ -8,6 +8,7 @@
 
 #include "thaw/lift/table/key.h"
 #include "thaw/lift/table/separation.h"
+#include "thaw/lift/table/wave.h"
 
 namespace thaw::lifting {
 namespace {
@@ -54,31 +55,6 @@ std::optional<Generated> fit_in_any_way(const View& column, const Given& table) 
 }
 
 using FitColumn = std::function<std::optional<Generated>(const View&)>;
-
-// Beside columns that are cosines of positions, one that is 1 as far as the traces go may be another that turns too slowly for them: of
-// a column alone nothing tells (fit_columns.cc).
-bool has_slow_wave(const View& view) {
-  constexpr int64_t kFewestWaves = 2;
-  constexpr double kFlat = 10;  // tolerances
-  if (view.kind != Kind::kReal) return false;
-  int64_t waves = 0, flat = 0;
-  for (int64_t c = 0; c < view.width; ++c) {
-    const View column = column_of(view, c);
-    double lowest = 1, highest = 1;
-    bool begins_at_one = true;
-    for (const std::vector<double>& entries : column.entries) {
-      if (entries.empty()) continue;
-      begins_at_one &= column.close(entries.front(), 1);
-      const auto [low, high] = std::ranges::minmax(entries);
-      lowest = std::min(lowest, low);
-      highest = std::max(highest, high);
-    }
-    if (!begins_at_one || lowest < -1 - view.tolerance || highest > 1 + view.tolerance) continue;
-    const bool is_flat = lowest >= 1 - kFlat * view.tolerance;
-    ++(is_flat ? flat : waves);
-  }
-  return flat > 0 && waves >= kFewestWaves;
-}
 
 std::optional<Generated> each_column(const View& view, TableContext& context, const FitColumn& fit_one) {
   if (has_slow_wave(view)) return std::nullopt;

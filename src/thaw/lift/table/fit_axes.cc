@@ -9,6 +9,7 @@
 #include "thaw/lift/table/key.h"
 #include "thaw/lift/table/separation.h"
 #include "thaw/lift/table/table_sizes.h"
+#include "thaw/lift/table/wave.h"
 
 namespace thaw::lifting {
 namespace {
@@ -145,23 +146,43 @@ std::optional<Generated> fit_combinations_of_axes(const Given& table) {
   return std::nullopt;
 }
 
-// Column by column, along the axes that each depends on.
-std::optional<Generated> fit_columns_of_axes(const Given& table) {
-  const View& view = table.view;
-  std::vector<std::vector<size_t>> axes(static_cast<size_t>(view.width));
+namespace {
+
+// By column, the axes along which it changes.
+using AxesOfColumns = std::vector<std::vector<size_t>>;
+
+AxesOfColumns axes_of_columns(const View& view) {
+  AxesOfColumns axes(static_cast<size_t>(view.width));
   for (int64_t column = 0; column < view.width; ++column)
     for (size_t axis = 0; axis < view.growing.size(); ++axis)
       if (depends_on(view, column, axis)) axes[static_cast<size_t>(column)].push_back(axis);
+  return axes;
+}
+
+// Those that change nowhere along the axis of the one before them, or behind: a cosine may turn too slowly for the traces.
+AxesOfColumns with_steady_beside(AxesOfColumns axes) {
+  const auto follow = [&](size_t j, size_t neighbour) {
+    if (axes[j].empty() && axes[neighbour].size() == 1) axes[j] = axes[neighbour];
+  };
+  for (size_t j = 1; j < axes.size(); ++j) follow(j, j - 1);
+  for (size_t j = axes.size(); j-- > 1;) follow(j - 1, j);
+  return axes;
+}
+
+// Columns along one and the same axis are fitted together.
+std::optional<Generated> fit_columns_along(const Given& table, const AxesOfColumns& axes) {
+  const View& view = table.view;
   Generated out;
   const std::vector<std::vector<size_t>> starts(view.traces(), std::vector<size_t>(view.growing.size(), 0));
   for (int64_t first = 0, end = 0; first < view.width; first = end) {
-    // Columns along one and the same axis are fitted together.
     const std::vector<size_t>& along = axes[static_cast<size_t>(first)];
     end = first + 1;
     while (along.size() < 2 && end < view.width && axes[static_cast<size_t>(end)] == along) ++end;
     std::vector<Formula> positions;
     for (const size_t axis : along) positions.push_back(position(static_cast<int>(axis)));
-    const View part = columns_along(view, first, end - first, along.empty() ? std::vector<size_t>{0} : along, starts);
+    View part = columns_along(view, first, end - first, along.empty() ? std::vector<size_t>{0} : along, starts);
+    if (along.size() < view.growing.size())
+      part.sides.insert(part.sides.end(), view.growing.begin(), view.growing.end());
     if (positions.empty()) positions.push_back(position(0));
     auto fit = fit_side({part, table.context});
     if (!fit) return std::nullopt;
@@ -173,6 +194,28 @@ std::optional<Generated> fit_columns_of_axes(const Given& table) {
     if (first == 0) out.description = std::move(fit->description);
   }
   return out;
+}
+
+// Whether some columns along one axis are waves, and others beside them turn too slowly for the traces.
+bool has_slow_wave_along(const View& view, const AxesOfColumns& axes) {
+  const std::vector<std::vector<size_t>> starts(view.traces(), std::vector<size_t>(view.growing.size(), 0));
+  for (int64_t first = 0, end = 0; first < view.width; first = end) {
+    const std::vector<size_t>& along = axes[static_cast<size_t>(first)];
+    end = first + 1;
+    while (end < view.width && axes[static_cast<size_t>(end)] == along) ++end;
+    if (along.size() == 1 && has_slow_wave(columns_along(view, first, end - first, along, starts))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// Column by column, along the axes that each depends on.
+std::optional<Generated> fit_columns_of_axes(const Given& table) {
+  const AxesOfColumns axes = axes_of_columns(table.view), joined = with_steady_beside(axes);
+  if (joined == axes) return fit_columns_along(table, axes);
+  if (auto fit = fit_columns_along(table, joined)) return fit;
+  return has_slow_wave_along(table.view, joined) ? std::nullopt : fit_columns_along(table, axes);
 }
 
 }  // namespace thaw::lifting

@@ -165,28 +165,6 @@ std::optional<ColumnFit> fit_column(const View& view, std::span<const CounterPtr
                    [&](size_t way) { return fit_in(view, column, counters[way], functions); });
 }
 
-// A line through the logarithms of frequencies, each weighed by how well it is known: the error of the logarithm is that of the step
-// over the step.
-class LogLine {
- public:
-  void add(double x, const ColumnFit& fit) {
-    const double weight = std::pow(fit.weight * fit.scale, 2), y = std::log(fit.scale);
-    sum_ += weight;
-    sum_x_ += weight * x;
-    sum_y_ += weight * y;
-    sum_xx_ += weight * x * x;
-    sum_xy_ += weight * x * y;
-  }
-  double spread() const { return sum_ * sum_xx_ - sum_x_ * sum_x_; }  // above 0 where there is a line
-  double slope() const { return (sum_ * sum_xy_ - sum_x_ * sum_y_) / spread(); }
-  double start() const { return (sum_y_ - slope() * sum_x_) / sum_; }
-  // How much the line gives at a place for an error of 1 in what it goes through.
-  double error_at(double x) const { return std::sqrt((sum_xx_ - 2 * x * sum_x_ + x * x * sum_) / spread()); }
-
- private:
-  double sum_ = 0, sum_x_ = 0, sum_y_ = 0, sum_xx_ = 0, sum_xy_ = 0;
-};
-
 // Frequencies of rotary positions are powers of one number. Small ones are badly known from few positions: where the
 // columns of a run go with a geometric progression, their scales become exactly that. A run may hold each frequency
 // several times in a row, or all of them again.
@@ -210,7 +188,7 @@ void straighten(const View& view, const std::vector<int64_t>& columns, std::vect
     const ColumnFit& fit = run[j * times];
     if (fit.weight == 0) continue;
     if (fit.scale <= 0) return;
-    line.add(static_cast<double>(j), fit);
+    line.add(static_cast<double>(j), {fit.scale, fit.weight});
   }
   if (line.spread() <= 0) return;
   const double slope = line.slope(), start = line.start();
@@ -249,62 +227,31 @@ void straighten(const View& view, const std::vector<int64_t>& columns, std::vect
     for (size_t j = 0; j < run.size(); ++j) run[j].is_told = frequencies[j / times % count].within < 1;
 }
 
-// The columns of a table have one family of frequencies, whatever each counts: powers of a base that people write, in the order of
-// the columns, which may hold each twice in a row, or all of them twice. What turns too slowly for the traces follows from those that
-// do not; columns behind the family are 1.
-class OneFamily {
- public:
-  OneFamily(const View& view, std::vector<ColumnFit>& fits) : view_(view), fits_(fits) {}
-
-  // Whether it is so.
-  bool tell() {
-    size_t turning = 0;  // up to the last that does
-    for (size_t j = 0; j < fits_.size(); ++j) {
-      if (fits_[j].function == Function::kAffine) return false;
-      if (!fits_[j].is_flat(view_)) turning = j + 1;
-    }
-    for (size_t width = fits_.size(); width >= std::max<size_t>(turning, 1); --width) {
-      if (tell_in(width, 1, width)) return true;
-      if (width % 2 == 0 && (tell_in(width / 2, 1, width) || tell_in(width / 2, 2, width))) return true;
-    }
-    return false;
+// The columns of a table have one family of frequencies, whatever each counts. What turns too slowly for the traces follows from those that do
+// not; columns behind the family are 1. Whether it is so.
+bool are_one_family(const View& view, std::vector<ColumnFit>& fits) {
+  constexpr double kNearOne = 1e-4;
+  std::vector<KnownStep> known;
+  for (const ColumnFit& fit : fits) {
+    if (fit.function == Function::kAffine) return false;
+    known.push_back(fit.is_flat(view) ? KnownStep() : KnownStep{fit.scale, fit.weight});
   }
-
- private:
-  // Columns up to `width`, of `count` frequencies, each `times` in a row.
-  bool tell_in(size_t count, size_t times, size_t width) {
-    const auto place_of = [&](size_t j) { return j / times % count; };
-    LogLine line;
-    std::set<size_t> known;
-    for (size_t j = 0; j < width; ++j) {
-      const ColumnFit& fit = fits_[j];
-      if (fit.is_flat(view_)) continue;
-      if (fit.scale <= 0) return false;
-      known.insert(place_of(j));
-      line.add(static_cast<double>(place_of(j)), fit);
-    }
-    if (known.size() < kFewest || line.spread() <= 0) return false;
-    const double slope = line.slope(), start = line.start();
-    const auto length = static_cast<double>(count);
-    const double base = std::exp(-slope * length), rounded = rounded_base(base);
-    if (!std::isfinite(base) || rounded == base || std::abs(start) > kNearOne) return false;
-    std::vector<ColumnFit> all = fits_;
-    for (size_t j = 0; j < all.size(); ++j) {
-      all[j].scale = j < width ? math::rotary_frequency(rounded, static_cast<double>(place_of(j)), length) : 0;
+  for (const Family& family : possible_families(known)) {
+    if (std::abs(family.first - 1) > kNearOne) continue;
+    std::vector<ColumnFit> all = fits;
+    bool gives_all = true;
+    for (size_t j = 0; j < all.size() && gives_all; ++j) {
+      all[j].scale = family.at(j) / family.first;
       all[j].is_told = true;
-      const auto values = as_function(view_, static_cast<int64_t>(j), *all[j].counter);
-      if (!values || !gives_values(*values, view_, all[j])) return false;
+      const auto values = as_function(view, static_cast<int64_t>(j), *all[j].counter);
+      gives_all = values && gives_values(*values, view, all[j]);
     }
-    fits_ = std::move(all);
+    if (!gives_all) continue;
+    fits = std::move(all);
     return true;
   }
-
-  static constexpr size_t kFewest = 3;
-  static constexpr double kNearOne = 1e-4;
-
-  const View& view_;
-  std::vector<ColumnFit>& fits_;
-};
+  return false;
+}
 
 size_t end_of_run(const std::vector<ColumnFit>& fits, size_t begin) {
   size_t end = begin + 1;
@@ -368,7 +315,7 @@ std::optional<Generated> fit_plain_columns(const View& view, std::span<const Cou
     straighten(view, columns, kind, context.frequencies);
     for (size_t i = 0; i < columns.size(); ++i) fits[static_cast<size_t>(columns[i])] = kind[i];
   };
-  const bool is_family = OneFamily(view, fits).tell();
+  const bool is_family = are_one_family(view, fits);
   const bool in_turn = fits.size() > 2 && !fits[1].same_kind(fits[0]) && fits[2].same_kind(fits[0]);
   if (in_turn && !is_family)
     for (const size_t like : {size_t{0}, size_t{1}})

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <set>
 
 #include "thaw/math/rotary_frequencies.h"
 
@@ -16,7 +18,73 @@ double rounded_factor(double factor) {
   return std::abs(whole - factor) < 1e-3 * factor ? whole : 0;
 }
 
+// A number that people write before powers: of two digits, or some quarters of a turn.
+double rounded_first(double first) {
+  constexpr double kNear = 1e-5, kQuarter = std::numbers::pi / 2, kMostQuarters = 64;
+  const double quarters = std::round(first / kQuarter);
+  for (const double written :
+       {rounded_base(first), quarters >= 1 && quarters <= kMostQuarters ? quarters * kQuarter : 0})
+    if (std::abs(written - first) <= kNear * first) return written;
+  return first;
+}
+
 }  // namespace
+
+void LogLine::add(double x, const KnownStep& known) {
+  const double weight = std::pow(known.weight * known.step, 2), y = std::log(known.step);
+  sum_ += weight;
+  sum_x_ += weight * x;
+  sum_y_ += weight * y;
+  sum_xx_ += weight * x * x;
+  sum_xy_ += weight * x * y;
+}
+
+double LogLine::error_at(double x) const { return std::sqrt((sum_xx_ - 2 * x * sum_x_ + x * x * sum_) / spread()); }
+
+double Family::at(size_t column) const {
+  return column < width ? first * math::rotary_frequency(base, static_cast<double>(column / times % count),
+                                                         static_cast<double>(count))
+                        : 0;
+}
+
+std::vector<Family> possible_families(const std::vector<KnownStep>& columns) {
+  constexpr size_t kFewest = 3;
+  std::vector<Family> found;
+  const auto add = [&](size_t count, size_t times, size_t width) {
+    LogLine line;
+    std::set<size_t> known;
+    for (size_t j = 0; j < width; ++j) {
+      if (columns[j].weight == 0) continue;
+      if (columns[j].step <= 0) return;
+      known.insert(j / times % count);
+      line.add(static_cast<double>(j / times % count), columns[j]);
+    }
+    if (known.size() < kFewest || line.spread() <= 0) return;
+    const double base = std::exp(-line.slope() * static_cast<double>(count)), rounded = rounded_base(base);
+    if (!is_written_base(rounded)) return;
+    // The line through the powers themselves, where the base is known.
+    double sum = 0, above = 0;
+    for (size_t j = 0; j < width; ++j) {
+      if (columns[j].weight == 0) continue;
+      const double power = math::rotary_frequency(rounded, static_cast<double>(j / times % count),
+                                                  static_cast<double>(count)),
+                   weight = std::pow(columns[j].weight * columns[j].step, 2);
+      sum += weight;
+      above += weight * std::log(columns[j].step / power);
+    }
+    found.push_back({rounded_first(std::exp(above / sum)), rounded, count, times, width});
+  };
+  size_t turning = 0;  // up to the last that does
+  for (size_t j = 0; j < columns.size(); ++j)
+    if (columns[j].weight > 0) turning = j + 1;
+  for (size_t width = columns.size(); width >= std::max<size_t>(turning, 1); --width) {
+    add(width, 1, width);
+    if (width % 2 != 0) continue;
+    add(width / 2, 1, width);
+    add(width / 2, 2, width);
+  }
+  return found;
+}
 
 double rounded_base(double base) {
   const double unit = std::pow(10, std::floor(std::log10(base)) - 1), whole = std::round(base / unit) * unit;

@@ -5,6 +5,7 @@
 // the sine beside it says what both turn by. Internal to lift/.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 namespace thaw::lifting {
@@ -27,6 +28,36 @@ bool scale_slow_ones(std::vector<Frequency>& frequencies);
 
 // Takes the better of each from a table before that has the same, and takes note of these. Whether there was one.
 bool take_what_is_known(std::vector<Frequency>& frequencies, KnownFrequencies& known);
+
+// What is known of one of a row of frequencies; its weight is 0 where it is not known at all.
+struct KnownStep {
+  double step = 0, weight = 0;
+};
+
+// first * base^(-i / n): of columns, each `times` in a row, and all `count` of them again; behind `width` of them there is none.
+struct Family {
+  double first, base;
+  size_t count, times, width;
+  double at(size_t column) const;  // 0 behind the family
+};
+// Those of a base that people write which the steps of columns may be, as far as these are known: the longest first. Three different ones
+// tell the line that they lie on.
+std::vector<Family> possible_families(const std::vector<KnownStep>& columns);
+
+// A line through the logarithms of frequencies, each weighed by how well it is known: the error of the logarithm is that of the step over
+// the step.
+class LogLine {
+ public:
+  void add(double x, const KnownStep& known);
+  double spread() const { return sum_ * sum_xx_ - sum_x_ * sum_x_; }  // above 0 where there is a line
+  double slope() const { return (sum_ * sum_xy_ - sum_x_ * sum_y_) / spread(); }
+  double start() const { return (sum_y_ - slope() * sum_x_) / sum_; }
+  // How much the line gives at a place for an error of 1 in what it goes through.
+  double error_at(double x) const;
+
+ private:
+  double sum_ = 0, sum_x_ = 0, sum_y_ = 0, sum_xx_ = 0, sum_xy_ = 0;
+};
 
 // Of frequencies base^(-i / n), the base that people write: of two digits or fewer, where it is that to four.
 double rounded_base(double base);

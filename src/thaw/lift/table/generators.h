@@ -76,7 +76,7 @@ Fit fit_learned;      // numbers that were learned, and are repeated, resized or
 //
 // Of one axis:
 Fit fit_averages, fit_columns, fit_few_positions, fit_lines, fit_reordering, fit_grid_indices, fit_interpolation,
-    fit_sequences, fit_mixed_angles;
+    fit_sequences, fit_mixed_angles, fit_wave_families, fit_waves_of_one_height;
 Fit fit_step_in_last_columns, fit_after_first, fit_ends, fit_one_position, fit_rows_of_cells;
 Fit fit_padded_behind, fit_padded_in_front, fit_padded_on_both_sides, fit_lookup_by_edge, fit_lookup_by_counter,
     fit_lookup_by_cell;

@@ -1,6 +1,5 @@
 // Cosines and sines of places between two ends, whatever the length.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -10,42 +9,19 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
+#include "thaw/lift/table/spans.h"
 #include "thaw/lift/table/wave.h"
 
 namespace thaw::lifting {
 namespace {
-
-// A place between 0 and 1, or -1 and 1, as (of * index + from) / (under + more) + start.
-struct Span {
-  const char* name;
-  int64_t of, from;
-  bool ends;  // under: the length less 1, else the length
-  double start;
-  double more = 0;  // so that nothing is divided by 0, in float32
-};
-constexpr double kAlmostNone = 1e-6;  // of DETR and its kin
-constexpr Span kSpans[] = {{"centres from -1 to 1", 2, 1, false, -1},
-                           {"ends from -1 to 1", 2, 0, true, -1},
-                           {"centres from 0 to 1, doubled", 2, 1, false, 0},
-                           {"ends from 0 to 1", 1, 0, true, 0},
-                           {"starts from 0 to 1", 1, 0, false, 0},
-                           {"counts from 0 to 1", 1, 1, false, 0},
-                           {"centres from 0 to almost 1, doubled", 2, 1, false, 0, kAlmostNone},
-                           {"counts from 0 to almost 1", 1, 1, false, 0, kAlmostNone}};
-
-double under_of(const Span& span, int64_t n) {
-  const auto under = static_cast<float>(span.ends ? std::max<int64_t>(n - 1, 1) : n);
-  return under + static_cast<float>(span.more);
-}
 
 // By places, rising from above 0.
 std::vector<Sample> samples_at(const View& column, const Span& span) {
   std::vector<Sample> samples;
   const Size& n = column.length();
   for (size_t k = 0; k < column.traces(); ++k) {
-    const double under = under_of(span, n.at[k]);
     for (int64_t i = 0; i < n.at[k]; ++i) {
-      const double x = static_cast<double>(span.of * i + span.from) / under + span.start;
+      const double x = span.at(i, n.at[k]);
       if (x > 0) samples.push_back({x, column.at(k, i, 0)});
     }
   }
@@ -53,12 +29,7 @@ std::vector<Sample> samples_at(const View& column, const Span& span) {
   return samples;
 }
 
-Formula place_formula(const Span& span, const Size& n) {
-  const Size steps = span.ends ? n - constant_size(1, n.at.size()) : n;
-  Formula under = as_real(span.ends ? larger(steps, Formula(1)) : Formula(steps));
-  if (span.more != 0) under = in_single(under + real_number(span.more));
-  return as_real(position(0) * Formula(span.of) + Formula(span.from)) / under + real_number(span.start);
-}
+Formula place_formula(const Span& span, const Size& n) { return place_in(span, position(0), n); }
 
 Formula wave_formula(const Wave& wave, bool is_sine, const Formula& place) {
   const Formula turned = real_number(wave.step) * place;
@@ -71,9 +42,7 @@ struct Turning {
   Wave wave;
   bool is_sine;
   double turns() const { return std::abs(wave.step) * static_cast<double>(span->of) / (2 * std::numbers::pi); }
-  double at(int64_t i, int64_t n) const {
-    return wave.at(static_cast<double>(span->of * i + span->from) / under_of(*span, n) + span->start);
-  }
+  double at(int64_t i, int64_t n) const { return wave.at(span->at(i, n)); }
 };
 
 bool turn_alike(double a, double b) { return std::abs(a - b) <= 1e-4 * std::max(a, b); }
@@ -81,10 +50,10 @@ bool turn_alike(double a, double b) { return std::abs(a - b) <= 1e-4 * std::max(
 // Times the turns of a wave: what turns no more often is about as likely, of two places a turn in some trace, and of fewer in each.
 constexpr double kAsPlain = 4, kOfFew = 12;
 
-using SamplesBySpan = std::array<std::vector<Sample>, std::size(kSpans)>;
+using SamplesBySpan = std::vector<std::vector<Sample>>;
 SamplesBySpan samples_by_span(const View& column) {
   SamplesBySpan all;
-  for (size_t i = 0; i < all.size(); ++i) all[i] = samples_at(column, kSpans[i]);
+  for (const Span& span : all_spans()) all.push_back(samples_at(column, span));
   return all;
 }
 
@@ -93,7 +62,7 @@ std::vector<Turning> waves_near(const SamplesBySpan& all, double turns) {
   constexpr int kFirst = 4, kMost = 256;
   std::vector<Turning> near;
   for (size_t i = 0; i < all.size(); ++i) {
-    const Span& span = kSpans[i];
+    const Span& span = all_spans()[i];
     const std::vector<Sample>& samples = all[i];
     if (samples.empty()) continue;
     const double of_first = turns / static_cast<double>(span.of) * samples.front().x;
@@ -123,7 +92,7 @@ Sampled sampled(const View& column, const Turning& wave) {
     const std::vector<double>& entries = column.entries[k];
     const auto differs = [&](double entry) { return !column.close(entry, entries.front()); };
     if (std::ranges::none_of(entries, differs)) continue;
-    const bool is_few = wave.turns() / under_of(*wave.span, column.length().at[k]) > kHalf;
+    const bool is_few = wave.turns() / wave.span->under(column.length().at[k]) > kHalf;
     out.few_in_one |= is_few;
     out.few_in_each &= is_few;
   }
@@ -191,7 +160,7 @@ std::optional<Generated> fit_raised_sinusoid_of_place(const Given& given) {
   const View& column = given.view;
   const Size& n = column.length();
   if (!may_be_raised_wave(column)) return std::nullopt;
-  for (const Span& span : kSpans) {
+  for (const Span& span : all_spans()) {
     const std::vector<Sample> all = samples_at(column, span);
     std::vector<Sample> some;
     for (size_t i = 0; i < all.size(); i += all.size() / kMost + 1) some.push_back(all[i]);

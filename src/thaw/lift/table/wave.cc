@@ -225,6 +225,29 @@ bool may_be_raised_wave(const View& column) {
   return left <= count * near * near;
 }
 
+bool has_slow_wave(const View& view) {
+  constexpr int64_t kFewestWaves = 2;
+  constexpr double kFlat = 10;  // tolerances
+  if (view.kind != Kind::kReal) return false;
+  int64_t waves = 0, flat = 0;
+  for (int64_t c = 0; c < view.width; ++c) {
+    const View column = column_of(view, c);
+    double lowest = 1, highest = 1;
+    bool begins_at_one = true;
+    for (const std::vector<double>& entries : column.entries) {
+      if (entries.empty()) continue;
+      begins_at_one &= column.close(entries.front(), 1);
+      const auto [low, high] = std::ranges::minmax(entries);
+      lowest = std::min(lowest, low);
+      highest = std::max(highest, high);
+    }
+    if (!begins_at_one || lowest < -1 - view.tolerance || highest > 1 + view.tolerance) continue;
+    const bool is_flat = lowest >= 1 - kFlat * view.tolerance;
+    ++(is_flat ? flat : waves);
+  }
+  return flat > 0 && waves >= kFewestWaves;
+}
+
 bool are_waves(const View& view) {
   constexpr double kHighest = 1 + 1e-5;
   return std::ranges::all_of(view.entries, [](const auto& list) {

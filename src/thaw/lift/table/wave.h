@@ -59,6 +59,9 @@ double mean_square_of(const Wave& wave, std::span<const Sample> samples);  // of
 bool is_near_wave(const View& view, double entry, double of_wave, double angle);
 // Whether no entry is higher than that of a cosine.
 bool are_waves(const View& view);
+// Beside columns that are cosines of positions, one that is 1 as far as the traces go may be another that turns too slowly for them: of
+// a column alone nothing tells (fit_columns.cc).
+bool has_slow_wave(const View& list);
 // Whether a column may be a wave of places that are equally far apart, and a number: f(i - 1) + f(i + 1) is then a multiple of f(i), and
 // another number. Most of what is none is told so, and in one pass.
 bool may_be_raised_wave(const View& column);
