@@ -82,11 +82,14 @@ def test_averages_of_many_positions_leave_them_open(thaw, save, tmp_path):
     assert "nothing was written" in said
 
 
-def test_linear_positions_do_not_tell_of_antialiasing_where_all_traces_are_larger(thaw, save, tmp_path):
-    """With and without it a larger grid is the same: a smaller one is an error, not a guess."""
+@pytest.mark.parametrize("opset", [17, 18])
+def test_linear_positions_do_not_tell_of_antialiasing_where_all_traces_are_larger(thaw, save, tmp_path, opset):
+    """With and without it a larger grid is the same: a smaller one is an error, not a guess. What is folded may have it at any opset."""
     learned = LEARNED[:8 * 8].reshape(8, 8, WIDTH)
-    table = lambda h, w: resized(learned, h, w, False).reshape(-1, WIDTH)
-    run = check(thaw, save, tmp_path, table, sizes=[(8, 12), (12, 20), (20, 16)], unseen=[(9, 8), (31, 29)])
+    sizes = [(8, 12), (12, 20), (20, 16)]
+    run = lifted(thaw, save, tmp_path, {f"{h}x{w}": patches(h, w, resized(learned, h, w, False).reshape(-1, WIDTH), opset) for h, w in sizes})
+    for h, w in [*sizes, (9, 8), (31, 29)]:
+        assert is_right(run, h, w, resized(learned, h, w, False).reshape(-1, WIDTH), 3e-5), (h, w)
     for h, w in [(7, 9), (12, 7), (5, 5)]:
         with pytest.raises(Exception, match="guard_Reshape"):
             run.run(None, {"x": np.ones((1, 1, h * PATCH, w * PATCH), np.float32)})

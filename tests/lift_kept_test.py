@@ -137,7 +137,9 @@ def test_learned_positions_of_a_smaller_grid_than_any_trace_has(lift, mode, coor
     def make(h, w, t):
         side = np.ascontiguousarray(learned[:, :9])
         return dict(flat=resized(side, h, w, mode, coordinates).reshape(-1, 5)[None])
-    printed = check_loose(lift, make, sizes=[(16, 24), (22, 30), (28, 18)], unseen=[(22, 10), (2, 2), (46, 34), (9, 9)], tolerance=2e-5)
+    is_bounded = (mode, coordinates) == ("linear", "half_pixel")  # anti-aliasing, of which no trace tells, would have another one smaller
+    unseen = [(22, 10), (46, 34), (9, 9), *([] if is_bounded else [(2, 2)])]
+    printed = check_loose(lift, make, sizes=[(16, 24), (22, 30), (28, 18)], unseen=unseen, tolerance=2e-5)
     assert f"{mode} interpolation ({coordinates}) of the 9 x 9 positions that were learned" in printed
 
 

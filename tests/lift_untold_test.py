@@ -235,3 +235,69 @@ def test_amounts_of_pads_that_no_trace_has_below_zero(thaw, save, tmp_path, amou
     seen = seen_of(thaw, save, tmp_path, padded, lengths, (5, 7, 9, 18, 40, 64, 70, 100))
     assert set(seen.values()) <= {"right", "guard"}, seen
     assert len(lengths) == 2 or seen[18] == seen[40] == "right", seen
+
+
+# Two tables that frames count, of two shapes.
+@pytest.mark.parametrize("lengths", [(1024, 1536, 2560), (800, 1600, 2000), (640, 960, 1280)], ids=str)
+@pytest.mark.parametrize("hop", [40, 48, 56])
+def test_a_guess_is_no_evidence_of_itself(thaw, save, tmp_path, hop, lengths):
+    """Where one table is taken for a count, by what it is cut says nothing of another one that is as long."""
+    def counted(n):
+        net = Net()
+        frames = np.arange(1 + n // hop, dtype=np.float32)
+        first = net.add("Slice", "x", net.ints(0), net.ints(5), net.ints(1))
+        scaled = net.add("Mul", net.constant(frames[:, None]), first)
+        return net.model([1, n], net.add("Add", scaled, net.constant(np.repeat(frames[:, None] * 2, 5, 1))))
+    unseen = [600, 1000, 1040, 1307, 1599, 2235, 2432, 2816, 3527]
+    seen = seen_of(thaw, save, tmp_path, counted, lengths, unseen, within=1e-3)
+    assert set(seen.values()) <= {"right", "guard"}, seen
+
+
+# Even and odd entries beside each other, of as many in every trace: elsewhere there is an even one more.
+@pytest.mark.parametrize("lengths", [(112, 128, 160), (224, 256, 320), (128, 240, 256)], ids=str)
+@pytest.mark.parametrize("folds", [False, True], ids=["as it is", "folded and back"])
+def test_what_nodes_need_beyond_the_traces_is_guarded(thaw, save, tmp_path, folds, lengths):
+    def paired(n):
+        net = Net()
+        x = net.add("Conv", "x", net.constant(np.arange(28, dtype=np.float32).reshape(4, 1, 7) / 28), strides=[7], kernel_shape=[7])
+        count = (n - 7) // 7 + 1
+        if folds:
+            x = net.add("Reshape", net.add("Reshape", x, net.ints(1, 4 * count)), net.ints(1, 4, count))
+        even = net.add("Slice", x, net.ints(0), net.ints(count // 2 * 2), net.ints(2), net.ints(2))
+        odd = net.add("Slice", x, net.ints(1), net.ints(1 << 30), net.ints(2), net.ints(2))
+        return net.model([1, 1, n], net.add("Add", even, odd))
+    seen = seen_of(thaw, save, tmp_path, paired, lengths, (64, 80, 96, 100, 144, 176, 192, 208, 288, 336, 500))
+    assert set(seen.values()) <= {"right", "guard"}, seen
+
+
+def test_where_a_slice_ends_follows_where_it_begins(thaw, save, tmp_path):
+    """Three pieces of 24 frames, each from the middle of a third: what else explains a beginning needs another end, too."""
+    def cut(n):
+        net, frames = Net(), (n - 40) // 20 + 1
+        x = net.add("Conv", "x", net.constant(np.random.default_rng(3).standard_normal((4, 1, 40), dtype=np.float32)), strides=[20], kernel_shape=[40])
+        begins = [int(third[len(third) // 2]) for third in np.array_split(np.arange(frames - 23), 3)]
+        pieces = [net.add("Slice", x, net.ints(begin), net.ints(begin + 24), net.ints(2), net.ints(1)) for begin in begins]
+        return net.model([1, 1, n], net.add("Concat", *pieces, axis=1))
+    unseen = (880, 1000, 1307, 1600, 1700, 1750, 2250, 2816, 3527)
+    for lengths in ((1666, 2316, 1164), (1280, 1600, 2000), (1013, 1499, 2111)):
+        seen = seen_of(thaw, save, tmp_path, cut, lengths, unseen, within=1e-4)
+        assert set(seen.values()) <= {"right", "guard"}, (lengths, seen)
+
+
+@pytest.mark.parametrize("lengths", [(1666, 2316, 1164), (1280, 1600, 2000), (1013, 1499, 2111), (1040, 1360, 2000)], ids=str)
+@pytest.mark.parametrize("channels", [1, 2, 3])
+def test_channels_do_not_tell_up_to_which_windows_a_pad_fills(thaw, save, tmp_path, channels, lengths):
+    """One frame more in every trace, up to an even number; windows of four, of all channels, are joined in one axis."""
+    def unfolded(n):
+        net, frames = Net(), (n - 32) // 16 + 1
+        random = np.random.default_rng(4)
+        x = net.add("Conv", "x", net.constant(random.standard_normal((channels, 1, 32), dtype=np.float32)), strides=[16], kernel_shape=[32])
+        x = net.add("Pad", x, net.ints(0, 0, 0, 0, 0, frames % 2))
+        count = (frames + frames % 2 - 4) // 2 + 1
+        windows = net.add("Gather", x, net.constant(np.arange(4)[:, None] + 2 * np.arange(count)), axis=2)
+        windows = net.add("Reshape", windows, net.ints(1, 4 * channels, count))
+        back = net.add("ConvTranspose", windows, net.constant(random.standard_normal((4 * channels, channels, 4), dtype=np.float32)), strides=[2],
+                       kernel_shape=[4])
+        return net.model([1, 1, n], net.add("Slice", net.add("Add", x, back), net.ints(0), net.ints(frames), net.ints(2), net.ints(1)))
+    seen = seen_of(thaw, save, tmp_path, unfolded, lengths, (880, 1000, 1120, 1248, 1307, 1400, 1760, 2162, 2500), within=1e-3)
+    assert set(seen.values()) <= {"right", "guard"}, seen

@@ -40,7 +40,7 @@ struct OpenChoice {
 struct Attempt {
   Choices choices;
   LiftReport report = {};
-  std::set<int64_t> cuts = {};  // by which numbers sizes are cut, of which the traces tell
+  ToldCuts cuts = {};  // by which numbers sizes are cut, of which the traces tell
   Contradictions contradictions = {};
   std::optional<std::vector<int64_t>> broken_at = {};  // sizes at which the proof finds a contradiction that they miss
   bool holds_steady = false;  // whether sizes that no trace varies are held, as other ones contradict the nodes

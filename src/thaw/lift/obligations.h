@@ -24,4 +24,12 @@ std::optional<Undecided> need_at(const ir::Model& lifted,
                                  const std::vector<int64_t>& broken_at,
                                  const std::vector<std::vector<int64_t>>& others);
 
+// What nodes need that does not hold at one of these sizes at least, of those outside of the traces' that the domain has, and does in every
+// trace and at all of `others`: each once, the first nodes' first.
+std::vector<Undecided> needs_outside(const ir::Model& lifted,
+                                     const std::unordered_map<const ir::Value*, ops::Shape>& shapes,
+                                     std::span<const Variable> variables, dim::Scope& scope,
+                                     const std::unordered_set<const ir::Node*>& traced, const Domain& domain,
+                                     const std::vector<std::vector<int64_t>>& others);
+
 }  // namespace thaw::lifting

@@ -390,9 +390,21 @@ void SizesAround::note_steps(const ir::Node& node, std::set<int64_t>& windows) {
 void SizesAround::note_steady_sizes(const ir::Node& node, std::set<int64_t>& windows) const {
   const auto place = positions_.find(&node);
   if (place == positions_.end()) return;
-  if (const auto axes = axes_of(place->second, Side::kResult, 0))
-    for (const std::vector<int64_t>& size : *axes)
-      if (all_equal(size)) windows.insert(size.front());
+  const auto in = axes_of(place->second, Side::kOperand, 0), out = axes_of(place->second, Side::kResult, 0);
+  if (!out) return;
+  const auto note = [&](size_t begin, size_t end) {
+    for (size_t axis = begin; axis < end; ++axis)
+      if (all_equal((*out)[axis])) windows.insert((*out)[axis].front());
+  };
+  // Axes that are made of such as are the same in every trace say nothing of how others are cut.
+  size_t told = 0;
+  for (const ops::AxisGroup& group : in ? ops::leading_groups(*in, *out) : std::vector<ops::AxisGroup>()) {
+    const auto from = std::span(*in).subspan(group.in_begin, group.in_end - group.in_begin);
+    if (!std::ranges::all_of(from, [](const auto& size) { return all_equal(size); }))
+      note(group.out_begin, group.out_end);
+    told = group.out_end;
+  }
+  note(told, out->size());
 }
 
 void SizesAround::add(Around& around, size_t place, int input) const {

@@ -42,7 +42,7 @@ struct WindowLoops {
 
 // What attempts before this one found of the traces.
 struct Found {
-  std::set<int64_t> cuts = {};             // by which numbers sizes are cut
+  ToldCuts cuts = {};                      // by which numbers sizes are cut
   std::set<std::string> plain_loops = {};  // aligned branch by branch (align.h)
   FittedBefore fitted = {};
   int cut_rounds = 0;  // after which axes were cut that no trace needed cut (other_cuts.h)

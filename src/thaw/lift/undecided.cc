@@ -83,6 +83,24 @@ struct OtherChoices {
   bool retakes = false;  // any of these
 };
 
+// The other, and with it what is a number more than the integer as it was taken: where a Slice that begins there ends.
+Retaken with_followers(const Conditions& conditions, size_t own, dim::Dim other) {
+  const auto only_size = [](const Unknown& unknown) {
+    const bool is_one = unknown.is_solved && !unknown.is_at_places() && unknown.places.size() == 1;
+    return is_one ? unknown.places.front().taken : dim::Dim();
+  };
+  Retaken retaken{{own, other}};
+  const dim::Dim taken = only_size(conditions.unknowns[own]);
+  for (size_t i = 0; i < conditions.unknowns.size() && taken.is_symbolic(); ++i) {
+    const dim::Dim size = i == own ? dim::Dim() : only_size(conditions.unknowns[i]);
+    if (!size.is_symbolic()) continue;
+    if (const dim::Dim more = size - taken; more.is_constant() && !dim::same(other + more, size))
+      retaken.emplace_back(i, other + more);
+  }
+  std::ranges::sort(retaken, {}, &Retaken::value_type::first);
+  return retaken;
+}
+
 // nullopt where it cannot stand at all.
 std::optional<OtherChoices> choices_of_other(const Attempt& best, const OpenChoice& open) {
   OtherChoices out{best.choices};
@@ -91,7 +109,10 @@ std::optional<OtherChoices> choices_of_other(const Attempt& best, const OpenChoi
     const std::vector<Unknown>& unknowns = best.conditions->unknowns;
     const auto own = std::ranges::find(unknowns, open.wanted, &Unknown::wanted);
     if (own != unknowns.end()) {
-      const Agreed agreed = agree(*best.conditions, {{static_cast<size_t>(own - unknowns.begin()), open.other}});
+      const auto place = static_cast<size_t>(own - unknowns.begin());
+      const Retaken followed = with_followers(*best.conditions, place, open.other);
+      Agreed agreed = followed.size() > 1 ? agree(*best.conditions, followed) : Agreed();
+      if (agreed.verdict != Agrees::kYes) agreed = agree(*best.conditions, {{place, open.other}});
       if (agreed.verdict == Agrees::kNo) return std::nullopt;
       choices = with_retaken(std::move(choices), *best.conditions, agreed);
       out.retakes = agreed.retaken.size() > 1;

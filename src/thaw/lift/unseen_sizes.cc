@@ -49,6 +49,18 @@ class Probes {
     return draw(kMostBeyond,
                 [&](const Variable& v, size_t n, std::mt19937_64& random) { return beyond(v, 2 * n, random); });
   }
+  std::vector<std::vector<int64_t>> draw_outside() const {
+    constexpr size_t kMostOutside = 32;
+    constexpr int64_t kParts = 4, kTimes = 2;
+    return draw(kMostOutside, [&](const Variable& v, size_t n, std::mt19937_64& random) {
+      const auto [low, high] = std::ranges::minmax(v.at);
+      if (v.kind != Variable::Kind::kDim || !v.varies() || low < 1 || high > kLargest) return other(v, n, random);
+      const int64_t unit = n / 2 % 2 == 0 ? common_divisor(v.at) : 1;
+      const int64_t least = low / kParts / unit * unit + low % unit;
+      return n % 2 == 0 ? between(v, high, kTimes * high, n / 4, random, unit)
+                        : between(v, std::max<int64_t>(least, 1), low, n / 4, random, unit);
+    });
+  }
   std::vector<std::vector<int64_t>> draw_any_step() const {
     const auto divides = [](const Variable& v) {
       return v.varies() && v.kind == Variable::Kind::kDim && common_divisor(v.at) > 1;
@@ -182,6 +194,10 @@ std::vector<std::vector<int64_t>> sizes_apart(std::span<const Variable> variable
 
 std::vector<std::vector<int64_t>> sizes_beyond(std::span<const Variable> variables) {
   return Probes(variables).draw_beyond();
+}
+
+std::vector<std::vector<int64_t>> sizes_outside(std::span<const Variable> variables) {
+  return Probes(variables).draw_outside();
 }
 
 std::vector<std::vector<int64_t>> sizes_of_any_step(std::span<const Variable> variables) {

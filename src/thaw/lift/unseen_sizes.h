@@ -22,6 +22,9 @@ std::vector<std::vector<int64_t>> sizes_apart(std::span<const Variable> variable
 // of 32 cover 77 and 90).
 std::vector<std::vector<int64_t>> sizes_beyond(std::span<const Variable> variables);
 
+// Smaller than the smallest, down to a quarter, and larger than the largest, up to twice that; as multiples, and of any step.
+std::vector<std::vector<int64_t>> sizes_outside(std::span<const Variable> variables);
+
 // Between the traces', of any step. Empty where the traces' sizes have no common divisor.
 std::vector<std::vector<int64_t>> sizes_of_any_step(std::span<const Variable> variables);
 

@@ -90,9 +90,33 @@ std::vector<Atom> Solver::atoms_of(std::span<const int64_t> wanted, const Around
   return atoms;
 }
 
+namespace {
+
+// Whether one follows from the other as a multiple and a number more: then both say the same of how a size is cut.
+bool follows(std::span<const int64_t> one, std::span<const int64_t> other) {
+  const auto differs = [&](int64_t v) { return v != one.front(); };
+  const auto last = static_cast<size_t>(std::ranges::find_if(one, differs) - one.begin());
+  if (last == one.size()) return true;
+  for (size_t k = 0; k < one.size(); ++k)
+    if ((one[k] - one[0]) * (other[last] - other[0]) != (other[k] - other[0]) * (one[last] - one[0])) return false;
+  return true;
+}
+
+}  // namespace
+
+// By what sizes are cut, as other integers than these tell.
+std::vector<int64_t> Solver::cuts_for(std::span<const int64_t> wanted) const {
+  std::vector<int64_t> cuts;
+  for (const auto& [cut, told_by] : cuts_)
+    if (std::ranges::any_of(
+            told_by, [&](const auto& other) { return other.size() == wanted.size() && !follows(wanted, other); }))
+      cuts.push_back(cut);
+  return cuts;
+}
+
 const std::vector<Term>& Solver::terms_of(std::span<const int64_t> wanted, const Around& around) const {
   constexpr size_t kMostTerms = 24, kMostKept = 64;
-  TermKey key{{wanted.begin(), wanted.end()}, {around.windows, cuts_}, {}, around.meaning};
+  TermKey key{{wanted.begin(), wanted.end()}, {around.windows, cuts_for(wanted)}, {}, around.meaning};
   for (const std::vector<Variable>* sizes : {&around.axes, &around.sizes})
     for (const Variable& size : *sizes) key.sizes.push_back(size.symbol.expr());
   const auto [known, is_new] = terms_.try_emplace(std::move(key));

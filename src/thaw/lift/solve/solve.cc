@@ -277,7 +277,7 @@ std::optional<Dim> Solver::solve(std::span<const int64_t> wanted, const Around& 
   const Solution taken = found[skipped];
   if (is_chosen && choice->second.is_doubted && taken.rule > Rule::kAround && taken.over_rest > 0) return std::nullopt;
   const bool leads = taken.bits > 0 && (found.size() == skipped + 1 || found[skipped + 1].bits >= taken.bits + kLead);
-  if (leads) for_each_floor(taken.dim, [&](const dim::Atom& floor) { leading_.insert(&floor); });
+  if (leads) for_each_floor(taken.dim, [&](const dim::Atom& floor) { leading_[&floor].insert(key); });
   if (!around.counts) note_rounded(taken.dim);
   take(key, taken, around);
   if (is_open) note_open(std::move(found), skipped);
@@ -381,7 +381,8 @@ void Solver::note_rounded(Dim size) const {
   for_each_floor(size, [&](const dim::Atom& floor) {
     rounded_.insert(&floor);
     const auto divisor = floor.operands[1].constant();
-    if (divisor && leading_.contains(&floor)) told_cuts_.insert(*divisor);
+    if (const auto told = leading_.find(&floor); divisor && told != leading_.end())
+      told_cuts_[*divisor].insert(told->second.begin(), told->second.end());
   });
 }
 

@@ -134,6 +134,9 @@ struct Around {
   std::vector<dim::Dim> given_back = {};  // what was as large in every trace before it became this data's shape
 };
 
+// By which numbers sizes are cut: of each, the integers in the traces that tell it.
+using ToldCuts = std::map<int64_t, std::set<std::vector<int64_t>>>;
+
 // What was taken for an integer, and what stood around it.
 struct Taken {
   dim::Dim size;
@@ -183,8 +186,8 @@ class Solver {
   // None where nothing but 11, 13 and other numbers that nobody cuts by leaves the same remainder.
   const SharedRemainders& shared_remainders() const;
   // By which numbers sizes are cut, of which the traces tell; given back to another solver, they are as windows: sides are cut alike.
-  const std::set<int64_t>& told_cuts() const { return told_cuts_; }
-  void know_cuts(const std::set<int64_t>& cuts) { cuts_.assign(cuts.begin(), cuts.end()); }
+  const ToldCuts& told_cuts() const { return told_cuts_; }
+  void know_cuts(const ToldCuts& cuts) { cuts_ = cuts; }
   // While set, what nothing gives is left to what the nodes need of it (unknowns/): it stands as a symbol.
   void leave_unsolved(bool leave) { leaves_unsolved_ = leave; }
   // That symbol; unknown where it may not be left.
@@ -279,12 +282,15 @@ class Solver {
   mutable std::unordered_set<const dim::Atom*> rounded_;  // the roundings of all that was taken
   mutable std::vector<dim::Assignment> points_;           // the traces', then those that were drawn
   mutable std::unordered_map<const dim::Expr*, std::optional<std::vector<int64_t>>> values_;
-  std::vector<int64_t> cuts_;
-  mutable std::set<int64_t> told_cuts_;
+  std::vector<int64_t> cuts_for(std::span<const int64_t> wanted) const;
+
+  ToldCuts cuts_;
+  mutable ToldCuts told_cuts_;
   // Of what tables may be counted by: what was taken for it, where one of them is.
   mutable std::unordered_map<const dim::Expr*, std::vector<std::pair<std::vector<int64_t>, Taken>>> counted_;
-  mutable std::unordered_set<const dim::Atom*> leading_;  // in what was taken and leads
-  mutable std::shared_ptr<Proposer> proposer_;            // of one trace
+  mutable std::unordered_map<const dim::Atom*, std::set<std::vector<int64_t>>>
+      leading_;                                 // in what was taken and leads: the integers that tell it
+  mutable std::shared_ptr<Proposer> proposer_;  // of one trace
   mutable Forms forms_;
   mutable std::map<TermKey, std::vector<Term>> terms_;
   mutable std::map<AtomsKey, Terms> terms_over_;

@@ -115,11 +115,11 @@ bool gives_channels(const LinearSums& sums, const Factorized& fit, const Learned
 }
 
 Generated factorized(const View& view, const CellGrid& grid, const FactorLengths& lengths, const Resizing& method,
-                     const Learned& learned, bool antialias) {
+                     const Learned& learned) {
   const int64_t side = learned.side;
   const auto shortest = [](const Size& size) { return std::ranges::min(size.at); };
   const bool is_bounded =
-      antialias && is_same_where_longer(method) && shortest(lengths.down) >= side && shortest(lengths.across) >= side;
+      is_same_where_longer(method) && shortest(lengths.down) >= side && shortest(lengths.across) >= side;
   std::string description = fmt::format(
       "{} interpolation ({}{}) of {} rows and {} columns that were learned, to {}, added over {} x {}{}", method.mode,
       method.coordinates, method.antialias ? ", with anti-aliasing" : "", side, side,
@@ -189,7 +189,7 @@ std::optional<Generated> fit_factorized(const Given& table) {
           if (are_told(lengths.down.at, learned.alike_from(0, *scale), method) &&
               are_told(lengths.across.at, learned.alike_from(side, *scale), method) &&
               gives_channels(sums, fit, learned, std::max(kRounded, view.tolerance) * *scale))
-            return factorized(view, grid, lengths, method, learned, context.antialias);
+            return factorized(view, grid, lengths, method, learned);
         }
       }
       if (work <= 0) return std::nullopt;

@@ -107,11 +107,11 @@ bool is_never_shorter(const CellGrid& grid, const LearnedGrid& learned) {
   return !is_shorter(grid.height, learned.height) && !is_shorter(grid.width, learned.width);
 }
 
-// The learned grid resized as the table is, after the rows before it and before those after it.
-// antialias: whether there may be anti-aliasing.
+// The learned grid resized as the table is, after the rows before it and before those after it. What was folded may have had anti-aliasing
+// that the model's opset lacks.
 Generated resized(const View& view, const CellGrid& grid, const Resizing& method, const LearnedGrid& learned,
-                  const std::string& source, bool antialias) {
-  const bool is_bounded = antialias && is_same_where_longer(method) && is_never_shorter(grid, learned);
+                  const std::string& source) {
+  const bool is_bounded = is_same_where_longer(method) && is_never_shorter(grid, learned);
   const auto size = [&](const std::string& height, const std::string& width) {
     return grid.is_list() ? width : fmt::format("{} x {}", height, width);
   };
@@ -160,7 +160,7 @@ std::optional<Generated> fit_any_grid(const View& view, const std::vector<CellGr
     for (const Resizing& method : methods) {
       const auto learned = recover(larger, method, scale);
       if (learned && fit.fits(*learned, method, std::nullopt, scale) && fit.is_told(*learned, method, scale))
-        return resized(view, grid, method, *learned, "were learned", context.antialias);
+        return resized(view, grid, method, *learned, "were learned");
     }
     return std::nullopt;
   };
@@ -172,7 +172,7 @@ std::optional<Generated> fit_any_grid(const View& view, const std::vector<CellGr
         if (!fit.fits(learned, method, native, scale) || !fit.is_told(learned, method, scale)) continue;
         // A few places of another trace may be those of its larger version as well.
         if (auto found = smaller(grid, fit, native)) return found;
-        return resized(view, grid, method, learned, "a trace has", context.antialias);
+        return resized(view, grid, method, learned, "a trace has");
       }
   }
   // None has it as it was learned.
@@ -192,8 +192,7 @@ std::optional<Generated> fit_any_grid(const View& view, const std::vector<CellGr
       const JointGrid learned = recover_together(traces, method, scale, work);
       if (learned.is_told && fit.fits(learned.grid, method, std::nullopt, scale) &&
           fit.is_told(learned.grid, method, scale))
-        return resized(view, grid, method, learned.grid, "were learned, determined by all traces together",
-                       context.antialias);
+        return resized(view, grid, method, learned.grid, "were learned, determined by all traces together");
       if (!learned.is_told && learned.grid.height > 0 && context.untold.empty())
         context.untold = untold(grid, learned.grid.height, learned.grid.width, method);
     }
