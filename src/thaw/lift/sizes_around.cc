@@ -205,10 +205,25 @@ ops::Shape SizesAround::rolled_by(const Difference& difference, std::span<const 
   return is_rolled ? ops::Shape{axes[axis].symbol - dim::Dim(*behind.begin())} : ops::Shape();
 }
 
+// A Slice, or one right before or behind it that cuts along another axis: what begins later along one axis is cut from the middle along others,
+// too, which may have nothing to leave out before it in any trace.
+bool SizesAround::cuts_from_middle(const ir::Node& slice) const {
+  const auto begins_later = [&](const ir::Node* node) {
+    const auto place = node ? positions_.find(node) : positions_.end();
+    return place != positions_.end() && std::ranges::any_of(lifting_.alignment.nodes, [&](const auto& of_trace) {
+             const auto here = written_slice(*of_trace[place->second]);
+             return here && here->begin > 0;
+           });
+  };
+  const std::span<const ir::Use> uses = slice.output(0)->uses();
+  return begins_later(&slice) || begins_later(slice.input(0)->producer()) ||
+         (uses.size() == 1 && uses.front().index == 0 && begins_later(uses.front().node));
+}
+
 std::optional<SizesAround::Middle> SizesAround::middle_of(size_t place) const {
   const auto& nodes = lifting_.alignment.nodes;
   const auto slice = written_slice(*nodes[0][place]);
-  const BesideCut beside = slice && slice->begin > 0 ? beside_cut(*nodes[0][place]) : BesideCut();
+  const BesideCut beside = slice && cuts_from_middle(*nodes[0][place]) ? beside_cut(*nodes[0][place]) : BesideCut();
   if (!beside.node || !positions_.contains(beside.node)) return std::nullopt;
   Around data;
   add(data, place, 0);

@@ -68,6 +68,7 @@ class SizesAround {
         begins;  // half of what is cut away, as the traces have it; two where none tells how it is rounded
     std::vector<int64_t> at = {};  // where it begins in each trace
   };
+  bool cuts_from_middle(const ir::Node& slice) const;
   std::optional<Middle> middle_of(size_t place) const;
   // Where it begins, or ends. Empty where that is not one size.
   ops::Shape cut_from_middle(const Difference& difference, size_t place) const;
