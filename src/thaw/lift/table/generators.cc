@@ -109,7 +109,7 @@ const Generator kGenerators[] = {
     {Of::kRows, "positions of as many in every trace", kIntegers.columns(1, 1).from_traces(2), fit_few_positions},
     {Of::kRows, "functions of one counter", kNumbers, fit_columns},
     {Of::kRows, "cosines and sines of places, of one family", kReals.from_columns(3).from_traces(2), fit_wave_families},
-    {Of::kRows, "waves as high as a pair of them tells", kReals.from_columns(3).from_traces(2),
+    {Of::kRows, "sinusoids as high as a pair of them tells", kReals.from_columns(3).from_traces(2),
      fit_waves_of_one_height},
     {Of::kRows, "lines", kIntegers.columns(1, kMostColumns), fit_lines},
     {Of::kRows, "another order of a grid", kIntegers, fit_reordering},
