@@ -96,6 +96,33 @@ def test_of_any_traces_it_is_right_or_guarded_or_not_written(thaw, save, tmp_pat
     assert seen is None or set(seen.values()) <= {True, "guard"}, seen
 
 
+WIDER = [(64, 96), (48, 128), (80, 104)]
+
+
+@pytest.mark.parametrize("is_map", [False, True], ids=["list", "map"])
+@pytest.mark.parametrize("kind", ["longer_side", "detr", "centres"])
+@pytest.mark.parametrize("traces", [WIDER, [size[::-1] for size in WIDER]], ids=["wider", "taller"])
+def test_one_axis_tells_whether_places_are_over_the_longer_side(thaw, save, tmp_path, traces, kind, is_map):
+    """One side is the longer in every trace, and its own length and that of the longer side are one number there."""
+    seen = seen_at(thaw, save, tmp_path, traces, 32, kind, is_map, unseen=[(56, 88), (88, 56), (296, 48), (48, 296), (104, 232)])
+    assert seen and set(seen.values()) == {True}, seen
+
+
+def cosines_and_ones(h, w, width, **_):
+    """Cosines of rows, of a written base, and columns of 1 behind them, which slower cosines of another written base would be as well."""
+    angles = np.arange(h, dtype=np.float32)[:, None] * (10.0 ** -np.arange(4)).astype(np.float32)
+    rows = np.concatenate([np.cos(angles), np.ones((h, width - 4), np.float32)], 1)
+    return np.ascontiguousarray(np.broadcast_to(rows[:, None], (h, w, width)), np.float32)
+
+
+@pytest.mark.parametrize("is_map", [False, True], ids=["list", "map"])
+@pytest.mark.parametrize("columns", [5, 6, 8])
+def test_where_a_family_ends_is_not_guessed(thaw, save, tmp_path, monkeypatch, columns, is_map):
+    monkeypatch.setitem(globals(), "table", cosines_and_ones)
+    seen = seen_at(thaw, save, tmp_path, TRACES, columns, "index", is_map, unseen=[*UNSEEN, (8001, 24)])
+    assert seen is None or set(seen.values()) <= {True, "guard"}, seen
+
+
 @pytest.mark.parametrize("is_map", [False, True], ids=["list", "map"])
 @pytest.mark.parametrize("kind", ["two_frequencies", "detr", "index"])
 @pytest.mark.parametrize("columns", [8, 64])

@@ -9,7 +9,7 @@
 
 namespace thaw::lifting::onetrace {
 
-// Of an unknown, an option; what it says costs `cost`, and kAgain where an unknown before it says the same.
+// Of an unknown, an option; what it says costs `cost`, and no more than kAgain where an unknown before it says the same.
 struct Option {
   double cost = 0;
   size_t says = 0;

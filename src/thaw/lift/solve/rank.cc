@@ -92,7 +92,8 @@ std::vector<Atom> Solver::atoms_of(std::span<const int64_t> wanted, const Around
 
 namespace {
 
-// Whether one follows from the other as a multiple and a number more: then both say the same of how a size is cut.
+// Whether one follows from the other as a multiple and a number more, as any two do of two traces: then both say the same of how a size is
+// cut.
 bool follows(std::span<const int64_t> one, std::span<const int64_t> other) {
   const auto differs = [&](int64_t v) { return v != one.front(); };
   const auto last = static_cast<size_t>(std::ranges::find_if(one, differs) - one.begin());
@@ -104,7 +105,6 @@ bool follows(std::span<const int64_t> one, std::span<const int64_t> other) {
 
 }  // namespace
 
-// By what sizes are cut, as other integers than these tell.
 std::vector<int64_t> Solver::cuts_for(std::span<const int64_t> wanted) const {
   std::vector<int64_t> cuts;
   for (const auto& [cut, told_by] : cuts_)

@@ -261,6 +261,8 @@ class Solver {
   const std::vector<Term>& terms_of(std::span<const int64_t> wanted, const Around& around) const;
   bool is_exact(dim::Dim size, size_t num_traces) const;
   Solution solution_of(const Term& term, size_t num_traces) const;
+  // By what sizes are cut, as other integers than these tell.
+  std::vector<int64_t> cuts_for(std::span<const int64_t> wanted) const;
   // The terms behind what was found, by bits; of two traces, those that are about as plain as the first.
   void add_terms(std::vector<Solution>& found, size_t most, std::span<const int64_t> wanted,
                  const Around& around) const;
@@ -282,8 +284,6 @@ class Solver {
   mutable std::unordered_set<const dim::Atom*> rounded_;  // the roundings of all that was taken
   mutable std::vector<dim::Assignment> points_;           // the traces', then those that were drawn
   mutable std::unordered_map<const dim::Expr*, std::optional<std::vector<int64_t>>> values_;
-  std::vector<int64_t> cuts_for(std::span<const int64_t> wanted) const;
-
   ToldCuts cuts_;
   mutable ToldCuts told_cuts_;
   // Of what tables may be counted by: what was taken for it, where one of them is.

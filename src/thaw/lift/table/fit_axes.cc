@@ -210,12 +210,22 @@ bool has_slow_wave_along(const View& view, const AxesOfColumns& axes) {
 
 }  // namespace
 
+namespace {
+
+// What one axis tells of the table holds for the others, too.
+std::optional<Generated> fit_as_told(const Given& table, const AxesOfColumns& axes) {
+  auto fit = fit_columns_along(table, axes);
+  return fit && table.context.over_longer ? fit_columns_along(table, axes) : fit;
+}
+
+}  // namespace
+
 // Column by column, along the axes that each depends on.
 std::optional<Generated> fit_columns_of_axes(const Given& table) {
   const AxesOfColumns axes = axes_of_columns(table.view), joined = with_steady_beside(axes);
-  if (joined == axes) return fit_columns_along(table, axes);
-  if (auto fit = fit_columns_along(table, joined)) return fit;
-  return has_slow_wave_along(table.view, joined) ? std::nullopt : fit_columns_along(table, axes);
+  if (joined == axes) return fit_as_told(table, axes);
+  if (auto fit = fit_as_told(table, joined)) return fit;
+  return has_slow_wave_along(table.view, joined) ? std::nullopt : fit_as_told(table, axes);
 }
 
 }  // namespace thaw::lifting

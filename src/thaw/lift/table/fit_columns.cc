@@ -4,6 +4,8 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -165,12 +167,54 @@ std::optional<ColumnFit> fit_column(const View& view, std::span<const CounterPtr
                    [&](size_t way) { return fit_in(view, column, counters[way], functions); });
 }
 
+// The steps of columns by families of a base that people write and of a first frequency of 1, that give all their entries: each way once.
+std::vector<std::vector<double>> steps_by_families(const View& view, const std::vector<int64_t>& columns,
+                                                   const std::vector<ColumnFit>& fits) {
+  constexpr double kNearOne = 1e-4;
+  std::vector<KnownStep> known;
+  for (const ColumnFit& fit : fits) known.push_back(fit.is_flat(view) ? KnownStep() : KnownStep{fit.scale, fit.weight});
+  std::vector<std::vector<double>> found;
+  for (const Family& family : possible_families(known)) {
+    if (std::abs(family.first - 1) > kNearOne) continue;
+    std::vector<double> steps;
+    bool gives_all = true;
+    for (size_t j = 0; j < fits.size() && gives_all; ++j) {
+      ColumnFit fit = fits[j];
+      fit.scale = family.at(j) / family.first;
+      steps.push_back(fit.scale);
+      const auto values = as_function(view, columns[j], *fit.counter);
+      gives_all = values && gives_values(*values, view, fit);
+    }
+    const auto are_near = [](double a, double b) { return std::abs(a - b) <= kNearOne * std::max(a, b); };
+    const auto is_it = [&](const std::vector<double>& other) { return std::ranges::equal(steps, other, are_near); };
+    if (gives_all && std::ranges::none_of(found, is_it)) found.push_back(std::move(steps));
+  }
+  return found;
+}
+
+// The columns of a table have one family of frequencies, whatever each counts. What turns too slowly for the traces follows from those that do
+// not; columns behind the family are 1. Whether it is so: one may end where another goes on, and neither is told then.
+bool are_one_family(const View& view, std::vector<ColumnFit>& fits) {
+  if (std::ranges::find(fits, Function::kAffine, &ColumnFit::function) != fits.end()) return false;
+  std::vector<int64_t> columns(fits.size());
+  std::iota(columns.begin(), columns.end(), 0);
+  const auto found = steps_by_families(view, columns, fits);
+  if (found.size() != 1) return false;
+  for (size_t j = 0; j < fits.size(); ++j) {
+    fits[j].scale = found.front()[j];
+    fits[j].is_told = true;
+  }
+  return true;
+}
+
 // Frequencies of rotary positions are powers of one number. Small ones are badly known from few positions: where the
 // columns of a run go with a geometric progression, their scales become exactly that. A run may hold each frequency
 // several times in a row, or all of them again.
 void straighten(const View& view, const std::vector<int64_t>& columns, std::vector<ColumnFit>& run,
                 KnownFrequencies& known) {
   if (run.front().function == Function::kAffine) return;
+  const auto is_flat = [&](const ColumnFit& fit) { return fit.is_flat(view); };
+  if (std::ranges::any_of(run, is_flat) && steps_by_families(view, columns, run).size() > 1) return;
   size_t times = 1;
   while (times < run.size() && run[times].scale == run[0].scale) ++times;
   if (run.size() % times != 0) return;
@@ -212,8 +256,11 @@ void straighten(const View& view, const std::vector<int64_t>& columns, std::vect
   // 1, base^(-1/n), base^(-2/n), …: the base as it was written.
   const double length = static_cast<double>(count), base = rounded_base(std::exp(-slope * length));
   if (std::abs(start) < 1e-5 && try_scales([&](double j) { return math::rotary_frequency(base, j, length); })) return;
+  const std::vector<ColumnFit> before = run;
   if (try_scales([&](double j) { return std::exp(start + slope * j); })) {
-    for (size_t j = 0; j < run.size(); ++j) run[j].is_told = is_known_at(static_cast<double>(j / times % count));
+    // What is flat may as well be a constant behind them.
+    for (size_t j = 0; j < run.size(); ++j)
+      run[j].is_told = !is_flat(before[j]) && is_known_at(static_cast<double>(j / times % count));
     return;
   }
   std::vector<Frequency> frequencies;
@@ -225,32 +272,6 @@ void straighten(const View& view, const std::vector<int64_t>& columns, std::vect
   if (scale_slow_ones(frequencies)) try_scales(step_of);
   if (take_what_is_known(frequencies, known) && try_scales(step_of))
     for (size_t j = 0; j < run.size(); ++j) run[j].is_told = frequencies[j / times % count].within < 1;
-}
-
-// The columns of a table have one family of frequencies, whatever each counts. What turns too slowly for the traces follows from those that do
-// not; columns behind the family are 1. Whether it is so.
-bool are_one_family(const View& view, std::vector<ColumnFit>& fits) {
-  constexpr double kNearOne = 1e-4;
-  std::vector<KnownStep> known;
-  for (const ColumnFit& fit : fits) {
-    if (fit.function == Function::kAffine) return false;
-    known.push_back(fit.is_flat(view) ? KnownStep() : KnownStep{fit.scale, fit.weight});
-  }
-  for (const Family& family : possible_families(known)) {
-    if (std::abs(family.first - 1) > kNearOne) continue;
-    std::vector<ColumnFit> all = fits;
-    bool gives_all = true;
-    for (size_t j = 0; j < all.size() && gives_all; ++j) {
-      all[j].scale = family.at(j) / family.first;
-      all[j].is_told = true;
-      const auto values = as_function(view, static_cast<int64_t>(j), *all[j].counter);
-      gives_all = values && gives_values(*values, view, all[j]);
-    }
-    if (!gives_all) continue;
-    fits = std::move(all);
-    return true;
-  }
-  return false;
 }
 
 size_t end_of_run(const std::vector<ColumnFit>& fits, size_t begin) {

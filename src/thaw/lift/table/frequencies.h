@@ -1,4 +1,4 @@
-// Rotary frequencies that go with no one power: what else makes them exact.
+// Frequencies of cosines and sines: powers of one base, and what else makes rotary ones exact.
 //
 // Slow ones are badly known from the few positions of a trace, and what is known badly is wrong far behind them. Scaled ones
 // (math/rotary_frequencies.h) have a base and a factor all the same, which fewer of them tell; and a cosine hardly moves where

@@ -187,6 +187,7 @@ bool is_empty(const View& view) {
 
 std::optional<Generated> fit_whole_table(const Given& table) {
   table.context.turns.clear();
+  table.context.over_longer.reset();
   return first_of(Of::kWholeTable, table);
 }
 std::optional<Generated> fit_rows(const Given& list) { return first_of(Of::kRows, list); }

@@ -13,6 +13,7 @@
 
 #include "thaw/lift/table/generators.h"
 #include "thaw/lift/table/linear_sums.h"
+#include "thaw/lift/table/wave.h"
 
 namespace thaw::lifting {
 namespace {
@@ -130,6 +131,8 @@ std::optional<Generated> fit_learned_combinations(const Given& table) {
   const View& view = table.view;
   for (const auto& entries : view.entries)
     if (!std::ranges::all_of(entries, [](double entry) { return std::isfinite(entry); })) return std::nullopt;
+  // Slow cosines are combinations of each other as far as the traces go.
+  if (view.growing.size() == 1 && has_slow_wave(view)) return std::nullopt;
   const auto combination = combination_of(samples_of(view));
   // Any few rows are combinations of as many columns less one.
   if (!combination || rows_apart(view, combination->sources.size() + 1) <= combination->sources.size() + 1)

@@ -56,6 +56,7 @@ struct TableContext {
   JoinedSizes joined = {};
   std::vector<double> turns = {};         // over its length, of the waves of a table that are told
   std::optional<double> open_turns = {};  // the fewest of a column that is a wave, but not told by itself
+  std::optional<bool> over_longer = {};   // whether its waves are over the longer of two sides, where a column tells
   bool antialias = false;  // whether the model's opset has anti-aliasing, so that what was folded may have had it
   FittedBefore* before = nullptr;  // grows; none where nothing is kept
   std::string untold = {};  // what the traces leave open of what a table was interpolated from, where that is known

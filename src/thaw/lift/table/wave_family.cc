@@ -7,6 +7,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <numbers>
 #include <optional>
 #include <span>
 #include <utility>
@@ -124,14 +125,19 @@ struct ByOneCounter {
 
 class WaveFamilies {
  public:
-  WaveFamilies(const View& view, const std::vector<WaveCounter>& counters)
+  // over_longer: what another axis of the table tells of it.
+  WaveFamilies(const View& view, const std::vector<WaveCounter>& counters, std::optional<bool> over_longer)
       : view_(view),
         counters_(counters),
+        over_longer_(over_longer),
         waves_(static_cast<size_t>(view.width)),
         of_column_(static_cast<size_t>(view.width)) {}
 
   // Whether all columns are waves that something tells.
   bool tell() { return find_counters() && follow_neighbours() && find_families(); }
+
+  // Where it is told.
+  std::optional<bool> over_longer() const { return over_longer_; }
 
   std::vector<Part> parts() const {
     std::vector<Part> parts;
@@ -144,7 +150,7 @@ class WaveFamilies {
         sines.push_back(waves_[j].sine ? 1 : 0);
       }
       const int axis = view_.last_axis();
-      const Formula place = groups_[*of_column_[begin]].coordinate().formula(),
+      const Formula place = place_of(groups_[*of_column_[begin]].coordinate()),
                     angles = place * numbers(std::move(steps), Kind::kReal, axis);
       const bool are_alike = std::ranges::adjacent_find(sines, std::not_equal_to()) == sines.end();
       const Formula waves = are_alike
@@ -163,6 +169,13 @@ class WaveFamilies {
   }
 
  private:
+  // A side that is the longer in every trace is known where it is.
+  Formula place_of(const Coordinate& coordinate) const {
+    const auto& longer = coordinate.of->longer;
+    if (!coordinate.scale.span || !longer || over_longer_) return coordinate.formula();
+    return within(coordinate.formula(), {{longer->dim, coordinate.length().dim}});
+  }
+
   double spread_of(size_t column) const {
     double low = std::numeric_limits<double>::infinity(), high = -low;
     for (size_t k = 0; k < view_.traces(); ++k)
@@ -224,13 +237,21 @@ class WaveFamilies {
     return found;
   }
 
-  // All are over their own length, or all over the longer side, where one of them tells that.
+  // All are over their own length, or all over the longer side. Where no column tells which, and no other axis, it is their own: place_of.
   bool take_one_length() {
-    const auto is_own = [](const Scale& scale) { return !scale.is_of_longer; };
-    const bool are_own = std::ranges::all_of(
-        groups_, [&](const ByOneCounter& group) { return std::ranges::any_of(group.scales, is_own); });
+    const auto all_may_be = [&](bool is_of_longer) {
+      return std::ranges::all_of(groups_, [&](const ByOneCounter& group) {
+        return std::ranges::any_of(group.scales, [&](const Scale& each) { return each.is_of_longer == is_of_longer; });
+      });
+    };
+    const bool may_be_own = all_may_be(false), may_be_longer = all_may_be(true);
+    const bool is_of_longer = may_be_own && may_be_longer ? over_longer_.value_or(false) : may_be_longer;
+    const auto is_of_grid = [](const ByOneCounter& group) {
+      return group.counter->longer && std::ranges::any_of(group.scales, [](const Scale& each) { return each.span; });
+    };
+    if (may_be_own != may_be_longer && std::ranges::any_of(groups_, is_of_grid)) over_longer_ = is_of_longer;
     for (ByOneCounter& group : groups_)
-      std::erase_if(group.scales, [&](const Scale& scale) { return scale.is_of_longer == are_own; });
+      std::erase_if(group.scales, [&](const Scale& each) { return each.is_of_longer != is_of_longer; });
     return std::ranges::none_of(groups_, [](const ByOneCounter& group) { return group.scales.empty(); });
   }
 
@@ -288,6 +309,8 @@ class WaveFamilies {
         if (const auto wave = wave_in(view_, all.back())) waves_[column] = *wave;
         known.push_back(waves_[column].known);
       }
+      if (!std::ranges::all_of(known, [&](const KnownStep& each) { return is_sampled(each, coordinate); }))
+        return false;
       const auto gives_columns = [&](const std::vector<double>& steps) {
         for (size_t i = 0; i < all.size(); ++i)
           if (!gives_all(view_, all[i], waves_[group.columns[i]].sine, steps[i])) return false;
@@ -298,6 +321,14 @@ class WaveFamilies {
       for (size_t i = 0; i < all.size(); ++i) waves_[group.columns[i]].known.step = (*steps)[i];
     }
     return true;
+  }
+
+  // Whether the steps of the longest trace are no more than a quarter of a turn: else a slower wave may give the same entries.
+  static bool is_sampled(const KnownStep& known, const Coordinate& coordinate) {
+    constexpr double kQuarter = std::numbers::pi / 2;
+    const Span* span = coordinate.scale.span;
+    const int64_t longest = std::ranges::max(coordinate.length().at);
+    return !span || std::abs(known.step) * static_cast<double>(span->of) <= kQuarter * span->under(longest);
   }
 
   // By a family, of this counter or, of a shorter side, of another one; else each cosine by the sine of its place among these.
@@ -346,6 +377,7 @@ class WaveFamilies {
 
   const View& view_;
   const std::vector<WaveCounter>& counters_;
+  std::optional<bool> over_longer_;
   std::vector<ColumnWave> waves_;                 // by column
   std::vector<std::optional<size_t>> of_column_;  // its group
   std::vector<ByOneCounter> groups_;
@@ -408,10 +440,12 @@ std::optional<Generated> fit_wave_families(const Given& table) {
   const View& view = table.view;
   if (has_empty(view) || !are_waves(view)) return std::nullopt;
   const std::vector<WaveCounter> counters = wave_counters(table);
-  WaveFamilies families(view, counters);
+  WaveFamilies families(view, counters, table.context.over_longer);
   if (!families.tell()) return std::nullopt;
   Generated found(families.describe(), families.parts());
-  return gives(view, found) ? std::optional(std::move(found)) : std::nullopt;
+  if (!gives(view, found)) return std::nullopt;
+  table.context.over_longer = families.over_longer();
+  return found;
 }
 
 std::optional<Generated> fit_waves_of_one_height(const Given& table) {
