@@ -371,12 +371,12 @@ Attempt lift_with(std::vector<Trace>& traces, const LiftOptions& options, Choice
       return made;
     }
     if (options.keep_static.empty()) {
-      if (!made.broken_at)
+      const auto held = hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);
+      made.holds_steady = held.has_value();
+      if (!made.broken_at && !held)
         for (Undecided& need : needs_outside(model, input_shapes(lifting), lifting.variables, lifting.scope, traced,
                                              domain, unseen_sizes(lifting.variables)))
           add_undecided(domain, std::move(need));
-      const auto held = hold_steady(domain, lifting.steady_sizes, model, lifting.variables, traced);
-      made.holds_steady = held.has_value();
       for (const FittedTable& table : lifting.tables) lifting.solver->note_written(table.written_by, table.fit.growing);
       made.open =
           open_choices(*lifting.solver, made.emitted, lifting.variables, domain,

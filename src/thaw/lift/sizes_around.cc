@@ -375,6 +375,7 @@ bool SizesAround::keeps_elements(size_t place) const {
 
 std::vector<int64_t> SizesAround::windows_after(const ir::Node& node) const {
   constexpr int kFarthest = 8;
+  const std::set<size_t> evened = evened_axes(node);
   std::set<int64_t> windows;
   std::vector<const ir::Node*> here{&node};
   for (int far = 0; far < kFarthest && !here.empty() && windows.empty(); ++far) {
@@ -383,7 +384,8 @@ std::vector<int64_t> SizesAround::windows_after(const ir::Node& node) const {
       for (const ir::Use& use : each->output(0)->uses()) {
         for (const int64_t stride : use.node->attribute_ints("strides")) windows.insert(stride);
         note_steps(*use.node, windows);
-        if (ops::role_of(*use.node, 1) == ops::Role::kShape) note_steady_sizes(*use.node, windows);
+        if (ops::role_of(*use.node, 1) == ops::Role::kShape)
+          note_steady_sizes(*use.node, far == 0 ? evened : std::set<size_t>(), windows);
         const ops::Operator* op = ops::registry().find(*use.node);
         if (op && op->moves_elements() && use.node->output(0)) next.push_back(use.node);
       }
@@ -402,7 +404,18 @@ void SizesAround::note_steps(const ir::Node& node, std::set<int64_t>& windows) {
   }
 }
 
-void SizesAround::note_steady_sizes(const ir::Node& node, std::set<int64_t>& windows) const {
+std::set<size_t> SizesAround::evened_axes(const ir::Node& node) const {
+  std::set<size_t> evened;
+  const auto place = positions_.find(&node);
+  if (place == positions_.end()) return evened;
+  const auto in = axes_of(place->second, Side::kOperand, 0), out = axes_of(place->second, Side::kResult, 0);
+  for (size_t axis = 0; in && out && in->size() == out->size() && axis < out->size(); ++axis)
+    if (all_equal((*out)[axis]) && !all_equal((*in)[axis])) evened.insert(axis);
+  return evened;
+}
+
+void SizesAround::note_steady_sizes(const ir::Node& node, const std::set<size_t>& evened,
+                                    std::set<int64_t>& windows) const {
   const auto place = positions_.find(&node);
   if (place == positions_.end()) return;
   const auto in = axes_of(place->second, Side::kOperand, 0), out = axes_of(place->second, Side::kResult, 0);
@@ -414,9 +427,10 @@ void SizesAround::note_steady_sizes(const ir::Node& node, std::set<int64_t>& win
   // Axes that are made of such as are the same in every trace say nothing of how others are cut.
   size_t told = 0;
   for (const ops::AxisGroup& group : in ? ops::leading_groups(*in, *out) : std::vector<ops::AxisGroup>()) {
-    const auto from = std::span(*in).subspan(group.in_begin, group.in_end - group.in_begin);
-    if (!std::ranges::all_of(from, [](const auto& size) { return all_equal(size); }))
-      note(group.out_begin, group.out_end);
+    bool varies = false;
+    for (size_t axis = group.in_begin; axis < group.in_end; ++axis)
+      varies |= evened.contains(axis) || !all_equal((*in)[axis]);
+    if (varies) note(group.out_begin, group.out_end);
     told = group.out_end;
   }
   note(told, out->size());

@@ -50,7 +50,10 @@ class SizesAround {
   // Whether the node's result holds as many elements as its data in each trace.
   bool keeps_elements(size_t place) const;
   static void note_steps(const ir::Node& node, std::set<int64_t>& windows);
-  void note_steady_sizes(const ir::Node& node, std::set<int64_t>& windows) const;
+  // evened: axes of its data that are the same in every trace, but were not before.
+  void note_steady_sizes(const ir::Node& node, const std::set<size_t>& evened, std::set<int64_t>& windows) const;
+  // Axes of the node's result that are the same in every trace, where those of its data are not: what a Pad fills up to one window.
+  std::set<size_t> evened_axes(const ir::Node& node) const;
   void add(Around& around, size_t place, int input) const;
   // What a shape gives back: as large in every trace, and made into the shape of this node's data by a Reshape before
   // it. Empty where there is none, or two that inference tells apart.
