@@ -216,19 +216,14 @@ class OneTraceAttempt {
 
   // Those of a component that inference allows to be the number itself, all else as it is chosen.
   std::set<size_t> may_be_integers(const Component& component) const {
+    std::vector<size_t> chosen;
+    for (const size_t unknown : component.unknowns) chosen.push_back(choice_[unknown]);
     std::set<size_t> found;
-    for (const Combination& combination : component.combinations) {
-      std::optional<size_t> changed;
-      size_t num_changed = 0;
-      for (size_t i = 0; i < component.unknowns.size() && num_changed < 2; ++i) {
-        if (combination.options[i] == choice_[component.unknowns[i]]) continue;
-        changed = i;
-        ++num_changed;
+    for (const Combination& combination : component.combinations)
+      if (const auto i = only_difference(combination.options, chosen)) {
+        const size_t unknown = component.unknowns[*i];
+        if (combination.options[*i] == integers_[unknown]) found.insert(unknown);
       }
-      if (num_changed != 1) continue;
-      const size_t unknown = component.unknowns[*changed];
-      if (combination.options[*changed] == integers_[unknown]) found.insert(unknown);
-    }
     return found;
   }
 

@@ -122,6 +122,13 @@ class CombinationSearch {
 
 }  // namespace
 
+std::optional<size_t> only_difference(std::span<const size_t> options, std::span<const size_t> other) {
+  const auto first = std::ranges::mismatch(options, other);
+  if (first.in1 == options.end()) return std::nullopt;
+  const bool is_only = std::equal(first.in1 + 1, options.end(), first.in2 + 1, other.end());
+  return is_only ? std::optional<size_t>(first.in1 - options.begin()) : std::nullopt;
+}
+
 Combinations cheapest_combinations(const Options& options, const std::vector<std::vector<size_t>>& conditions,
                                    const std::function<void(size_t unknown, size_t option)>& choose,
                                    const std::function<bool(size_t condition)>& holds,

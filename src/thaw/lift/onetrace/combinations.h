@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
+#include <span>
 #include <vector>
 
 namespace thaw::lifting::onetrace {
@@ -20,6 +22,9 @@ struct Combination {
   std::vector<size_t> options;  // by unknown
   double cost = 0;
 };
+
+// The only unknown that two choices of options differ in; nullopt where they are the same, or differ in more.
+std::optional<size_t> only_difference(std::span<const size_t> options, std::span<const size_t> other);
 
 struct Combinations {
   std::vector<Combination> found;  // the cheapest first

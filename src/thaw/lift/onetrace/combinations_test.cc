@@ -128,6 +128,14 @@ TEST(Combinations, SayWhereMoreCouldBeLookedAt) {
   EXPECT_TRUE(some.bounded);
 }
 
+TEST(Combinations, MayDifferInOneUnknownOnly) {
+  const std::vector<size_t> options = {3, 1, 4};
+  EXPECT_EQ(only_difference(options, std::vector<size_t>{3, 1, 4}), std::nullopt);
+  EXPECT_EQ(only_difference(options, std::vector<size_t>{0, 1, 4}), 0U);
+  EXPECT_EQ(only_difference(options, std::vector<size_t>{3, 1, 5}), 2U);
+  EXPECT_EQ(only_difference(options, std::vector<size_t>{3, 2, 5}), std::nullopt);
+}
+
 TEST(Combinations, AreNoneWhereAnUnknownHasNoOption) {
   Drawn d;
   d.options = {{{1, 0}}, {}};

@@ -262,7 +262,7 @@ class WaveFamilies {
 
   // Where several scales give all columns of a counter, and something else elsewhere, nothing tells which.
   bool is_told(const ByOneCounter& group) const {
-    return std::ranges::all_of(group.scales, [&](const Scale& scale) {
+    return std::ranges::all_of(std::span(group.scales).subspan(1), [&](const Scale& scale) {
       const Coordinate one = group.coordinate(), other{group.counter, scale};
       return std::ranges::all_of(group.columns, [&](size_t column) {
         const auto a = wave_in(view_, samples(column, one)), b = wave_in(view_, samples(column, other));
