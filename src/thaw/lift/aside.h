@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "thaw/lift/align/traces.h"
-#include "thaw/lift/backtrack.h"
+#include "thaw/lift/unknowns/attempt.h"
 
 namespace thaw::lifting {
 

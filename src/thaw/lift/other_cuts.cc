@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "thaw/lift/align/slice.h"
-#include "thaw/lift/steady_sizes.h"
+#include "thaw/lift/untold/steady_sizes.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {

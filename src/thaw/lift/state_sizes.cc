@@ -11,9 +11,9 @@
 #include "thaw/dim/text/size_names.h"
 #include "thaw/dim/text/text.h"
 #include "thaw/infer/stated_sizes.h"
-#include "thaw/lift/contradictions.h"
 #include "thaw/lift/steps.h"
-#include "thaw/lift/unseen_sizes.h"
+#include "thaw/lift/unseen/contradictions.h"
+#include "thaw/lift/unseen/unseen_sizes.h"
 
 namespace thaw::lifting {
 namespace {

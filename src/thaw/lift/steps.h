@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "thaw/lift/align/align.h"
-#include "thaw/lift/domain.h"
+#include "thaw/lift/domain/domain.h"
 #include "thaw/lift/holdout.h"
 #include "thaw/lift/lift.h"
 #include "thaw/lift/loop/window_body.h"
-#include "thaw/lift/steady_sizes.h"
 #include "thaw/lift/unknowns/steady_integers.h"
+#include "thaw/lift/untold/roundings.h"
+#include "thaw/lift/untold/steady_sizes.h"
 
 namespace thaw::lifting {
 
@@ -59,7 +60,7 @@ struct Lifting {
   const Choices& choices;
   Found& found;
   bool is_trial;  // only compared with another attempt: nothing is held out
-  ir::Model& model() { return *traces.front().model; }
+  ir::Model& model() const { return *traces.front().model; }
   LiftReport report;
 
   // What the traces say.

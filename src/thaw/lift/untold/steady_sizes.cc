@@ -1,0 +1,107 @@
+#include "thaw/lift/untold/steady_sizes.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "thaw/dim/expr/scope.h"
+#include "thaw/dim/text/text.h"
+#include "thaw/lift/unseen/unseen_sizes.h"
+
+namespace thaw::lifting {
+namespace {
+
+// Sizes of the inputs at which one of these is not what the traces have.
+std::vector<std::vector<int64_t>> sizes_elsewhere(std::span<const SteadySize> steady,
+                                                  std::span<const Variable> variables) {
+  std::vector<std::vector<int64_t>> sizes = unseen_sizes(variables);
+  std::ranges::move(sizes_beyond(variables), std::back_inserter(sizes));
+  std::erase_if(sizes, [&](const std::vector<int64_t>& each) {
+    return std::ranges::none_of(steady, [&](const SteadySize& one) {
+      const auto there = value_at(one.size, variables, [&](size_t i) { return each[i]; });
+      return there && *there > 0 && *there != one.at;
+    });
+  });
+  return sizes;
+}
+
+}  // namespace
+
+std::optional<int64_t> value_at(dim::Dim size, std::span<const Variable> variables,
+                                const std::function<int64_t(size_t)>& value_of) {
+  return dim::evaluate(size, assignment_of(variables, value_of));
+}
+
+std::vector<int64_t> in_traces(dim::Dim size, std::span<const Variable> variables) {
+  std::vector<int64_t> at;
+  for (size_t k = 0; !variables.empty() && k < variables.front().at.size(); ++k) {
+    const auto value = value_at(size, variables, [&](size_t i) { return variables[i].at[k]; });
+    if (!value) return {};
+    at.push_back(*value);
+  }
+  return at;
+}
+
+std::vector<SteadySize> find_steady_sizes(const std::vector<ir::Node*>& nodes, const TensorShapes& shapes,
+                                          std::span<const Variable> variables) {
+  std::vector<SteadySize> found;
+  for (const ir::Node* node : nodes) {
+    for (const ir::Value* output : node->outputs()) {
+      const auto known = shapes.find(output);
+      if (known == shapes.end()) continue;
+      for (size_t axis = 0; axis < known->second.size(); ++axis) {
+        const dim::Dim size = known->second[axis];
+        if (!size.is_symbolic()) continue;
+        // Inputs that no trace varies have no other sizes.
+        const std::vector<int> symbols = dim::symbols_of(size);
+        const bool is_told = std::ranges::any_of(variables, [&](const Variable& v) {
+          return v.varies() && std::ranges::find(symbols, id_of(v)) != symbols.end();
+        });
+        const std::vector<int64_t> at = is_told ? in_traces(size, variables) : std::vector<int64_t>();
+        if (at.empty() || std::ranges::any_of(at, [&](int64_t each) { return each != at.front(); })) continue;
+        found.push_back({output, axis, size, at.front(), known->second.size()});
+      }
+    }
+  }
+  return found;
+}
+
+std::optional<std::vector<int64_t>> hold_steady(Domain& domain, std::span<const SteadySize> steady,
+                                                const ir::Model& lifted, std::span<const Variable> variables,
+                                                const std::unordered_set<const ir::Node*>& traced) {
+  const auto runs = [&](const std::vector<int64_t>& sizes) { return domain.has(assignment_at(variables, sizes)); };
+  std::optional<std::vector<int64_t>> first;
+  for (const std::vector<int64_t>& each : sizes_elsewhere(steady, variables)) {
+    if (!runs(each) || find_contradictions(lifted, variables, traced, {each}).broken == 0) continue;
+    if (!first) first = each;
+    // The plainest says it of those that are made of it.
+    const SteadySize* plainest = nullptr;
+    for (const SteadySize& one : steady) {
+      const auto there = value_at(one.size, variables, [&](size_t i) { return each[i]; });
+      if (!there || *there == one.at) continue;
+      if (!plainest || dim::to_string(one.size).size() < dim::to_string(plainest->size).size()) plainest = &one;
+    }
+    if (plainest) domain.undecided.push_back({plainest->size, dim::Dim(plainest->at), text_of_sizes(variables, each)});
+  }
+  return first;
+}
+
+std::vector<Undecided> steady_parts(dim::Dim length, std::span<const Variable> variables,
+                                    const std::vector<std::vector<int64_t>>& unseen) {
+  std::vector<Undecided> parts;
+  if (!length.is_symbolic()) return parts;
+  for (const dim::Term& term : length.expr()->terms) {
+    for (const dim::Factor& factor : term.monomial->factors) {
+      if (factor.atom->kind != dim::AtomKind::kFloor) continue;
+      const dim::Dim part = dim::floor_div(factor.atom->operands[0], factor.atom->operands[1]);
+      const std::vector<int64_t> at = in_traces(part, variables);
+      if (at.empty() || std::ranges::any_of(at, [&](int64_t each) { return each != at.front(); })) continue;
+      const auto differs = std::ranges::find_if(unseen, [&](const std::vector<int64_t>& sizes) {
+        return value_at(part, variables, [&](size_t i) { return sizes[i]; }) != at.front();
+      });
+      if (differs != unseen.end()) parts.push_back({part, dim::Dim(at.front()), text_of_sizes(variables, *differs)});
+    }
+  }
+  return parts;
+}
+
+}  // namespace thaw::lifting
