@@ -18,7 +18,7 @@
 #include "thaw/lift/align/steady_pads.h"
 #include "thaw/lift/sizes_around.h"
 #include "thaw/lift/steps.h"
-#include "thaw/lift/table/learned_grid.h"
+#include "thaw/lift/table/kept/learned_grid.h"
 #include "thaw/lift/unseen/unseen_sizes.h"
 #include "thaw/lift/untold/idle_masks.h"
 #include "thaw/lift/untold/no_ops.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "thaw/lift/table/learned_grid.h"
+#include "thaw/lift/table/kept/learned_grid.h"
 #include "thaw/lift/table/same_table.h"
 
 namespace thaw::lifting {

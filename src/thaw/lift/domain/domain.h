@@ -15,7 +15,7 @@
 #include "thaw/dim/expr/expr.h"
 #include "thaw/ir/graph/graph.h"
 #include "thaw/lift/align/traces.h"
-#include "thaw/lift/table/limit.h"
+#include "thaw/lift/table/formula/limit.h"
 
 namespace thaw::lifting {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "thaw/lift/table/table_emitter.h"
+#include "thaw/lift/table/formula/table_emitter.h"
 
 namespace thaw::lifting {
 

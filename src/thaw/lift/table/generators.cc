@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "thaw/lift/table/key.h"
+#include "thaw/lift/table/keys/key.h"
 
 namespace thaw::lifting {
 

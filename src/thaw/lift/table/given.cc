@@ -8,7 +8,7 @@
 
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/table/generators.h"
-#include "thaw/lift/table/key.h"
+#include "thaw/lift/table/keys/key.h"
 
 namespace thaw::lifting {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "thaw/lift/align/traces.h"
-#include "thaw/lift/table/formula.h"
+#include "thaw/lift/table/formula/formula.h"
 
 namespace thaw::lifting {
 

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "thaw/lift/table/fitted_before.h"
-#include "thaw/lift/table/frequencies.h"
-#include "thaw/lift/table/grid_layout.h"
 #include "thaw/lift/table/input_lines.h"
+#include "thaw/lift/table/keys/grid_layout.h"
+#include "thaw/lift/table/waves/frequencies.h"
 
 namespace thaw::lifting {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "thaw/lift/solve/solve.h"
-#include "thaw/lift/table/formula.h"
+#include "thaw/lift/table/formula/formula.h"
 
 namespace thaw::lifting {
 

@@ -51,12 +51,12 @@ class Probes {
   }
   std::vector<std::vector<int64_t>> draw_outside() const {
     constexpr size_t kMostOutside = 32;
-    constexpr int64_t kParts = 4, kTimes = 2;
+    constexpr int64_t kNumParts = 4, kTimes = 2;
     return draw(kMostOutside, [&](const Variable& v, size_t n, std::mt19937_64& random) {
       const auto [low, high] = std::ranges::minmax(v.at);
       if (v.kind != Variable::Kind::kDim || !v.varies() || low < 1 || high > kLargest) return other(v, n, random);
       const int64_t unit = n / 2 % 2 == 0 ? common_divisor(v.at) : 1;
-      const int64_t least = low / kParts / unit * unit + low % unit;
+      const int64_t least = low / kNumParts / unit * unit + low % unit;
       return n % 2 == 0 ? between(v, high, kTimes * high, n / 4, random, unit)
                         : between(v, std::max<int64_t>(least, 1), low, n / 4, random, unit);
     });

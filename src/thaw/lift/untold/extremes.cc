@@ -48,15 +48,20 @@ void add_extremes(Domain& domain, std::span<const Dim> guessed, std::span<const 
   std::unordered_set<const dim::Expr*> there;
   for (const Dim size : known)
     if (size.is_symbolic()) there.insert(size.expr());
-  const Floors rounded = floors_of(known);
+  std::unordered_set<const dim::Atom*> rounded;
+  for (const Dim size : known) for_each_floor(size, [&](const dim::Atom& floor) { rounded.insert(&floor); });
   const auto is_there = [&](Dim size) { return size.is_symbolic() && there.contains(size.expr()); };
   const auto is_guessed_of = [&](const Variable& v) {
     return std::ranges::any_of(
         guessed, [&](Dim size) { return is_there(size) && std::ranges::count(dim::symbols_of(size), id_of(v)) > 0; });
   };
   const auto is_rounded_so = [&](Dim size) {
-    const Floors own = floors_of({&size, 1});
-    return !own.empty() && std::ranges::all_of(own, [&](const dim::Atom* floor) { return rounded.contains(floor); });
+    bool any = false, all = true;
+    for_each_floor(size, [&](const dim::Atom& floor) {
+      any = true;
+      all = all && rounded.contains(&floor);
+    });
+    return any && all;
   };
   // What follows from a part of a side, as an overlap does, is no size that the other side may have instead.
   const auto is_part = [](Dim size) {

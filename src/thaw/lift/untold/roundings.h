@@ -5,7 +5,7 @@
 #include <span>
 
 #include "thaw/lift/domain/domain.h"
-#include "thaw/lift/table/table_emitter.h"
+#include "thaw/lift/table/formula/table_emitter.h"
 
 namespace thaw::lifting {
 

@@ -126,8 +126,8 @@ void contradicted_between(Domain& domain, const Written& w) {
 
 void pads(Domain& domain, const Written& w) { add_all(domain, untold_pads(w.lifting, w.needs)); }
 
-using Rule = void (*)(Domain&, const Written&);
-constexpr Rule kRules[] = {
+using Question = void (*)(Domain&, const Written&);
+constexpr Question kQuestions[] = {
     equal_axes,             // two axes of an input that are as long in every trace
     steady_values,          // an element of an input that is the same in every trace
     guessed_roundings,      // parts of sizes that are whole in every trace, and how others are rounded
@@ -151,7 +151,7 @@ constexpr Rule kRules[] = {
 
 Domain domain_of(const Written& written) {
   Domain domain;
-  for (const Rule rule : kRules) rule(domain, written);
+  for (const Question question : kQuestions) question(domain, written);
   return domain;
 }
 
