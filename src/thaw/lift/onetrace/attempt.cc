@@ -13,13 +13,11 @@
 #include <fmt/ranges.h>
 
 #include "thaw/dim/text/text.h"
-#include "thaw/infer/infer.h"
-#include "thaw/lift/align/slice.h"
 #include "thaw/lift/onetrace/equations.h"
 #include "thaw/lift/onetrace/search.h"
+#include "thaw/lift/onetrace/untold.h"
 #include "thaw/lift/onetrace/write_sizes.h"
 #include "thaw/rewrite/dim_emitter.h"
-#include "thaw/rewrite/guard_inputs.h"
 #include "thaw/rewrite/remove_unused.h"
 
 namespace thaw::lifting::onetrace {
@@ -76,7 +74,8 @@ class OneTraceAttempt {
   // Constants with an axis that grows become nodes; the integers that these need are no constants of the trace.
   void replace_tables() {
     nodes_.emplace(model_, "thaw");
-    start_emitter();
+    emitter_.emplace(*nodes_, model_, input_shapes(model_, sizes_));
+    read_sizes(model_, sizes_, *emitter_);
     std::set<std::string> integers;
     for (const Constant& constant : constants_) {
       if (std::all_of(constant.elements.begin(), constant.elements.end(), [](int64_t v) { return v <= 0; })) continue;
@@ -84,20 +83,6 @@ class OneTraceAttempt {
     }
     tables_ = make_tables(model_, task_.tables, sizes_, lengths_, integers, *emitter_);
     report_.changed = tables_.made;
-  }
-
-  std::unordered_map<const ir::Value*, ops::Shape> input_shapes() const {
-    std::unordered_map<const ir::Value*, ops::Shape> shapes;
-    for (const ir::Value* input : model_.graph->inputs())
-      if (const auto shape = sizes_.shapes.find(input->name()); shape != sizes_.shapes.end())
-        shapes.emplace(input, shape->second);
-    return shapes;
-  }
-
-  void start_emitter() {
-    emitter_.emplace(*nodes_, model_, input_shapes());
-    for (const Size& size : sizes_.sizes)
-      if (!size.is_dim) emitter_->read_from(size.symbol, model_.graph->find(size.input), size.index);
   }
 
   void propose() {
@@ -258,7 +243,7 @@ class OneTraceAttempt {
         taken_back_[unknown] = dim::to_string(taken(unknown).dim);
         // What is far-fetched says nothing.
         if (taken(unknown).cost < unknowns_[unknown].proposals[integers_[unknown]].cost)
-          kept_.emplace_back(unknowns_[unknown].constant, taken(unknown));
+          kept_.push_back({unknowns_[unknown].constant, taken(unknown)});
         choice_ = std::move(other);
         may_be.reset();
       }
@@ -344,9 +329,7 @@ class OneTraceAttempt {
     const std::vector<int64_t>& elements = constants_[c].elements;
     std::string text;
     for (const Size& size : sizes_.sizes) {
-      const bool varies =
-          !size.at || std::any_of(size.by_case.begin(), size.by_case.end(), [&](int64_t v) { return v != *size.at; });
-      if (varies || std::find(elements.begin(), elements.end(), *size.at) == elements.end()) continue;
+      if (varies(size) || std::find(elements.begin(), elements.end(), *size.at) == elements.end()) continue;
       text += fmt::format("; no case tells {} from {}", *size.at, size.name);
     }
     return text;
@@ -364,7 +347,7 @@ class OneTraceAttempt {
         if (is_changed(i) && is_doubtful_[i])
           unsure += fmt::format("; here {} does as well in every case, but it is {} elsewhere", number,
                                 dim::to_string(taken(i).dim));
-        for (const dim::Dim other : taken(i).same_here) note_untold(taken(i).dim - other);
+        for (const dim::Dim other : taken(i).same_here) untold_.add(taken(i).dim - other);
         if (others.empty()) continue;
         const std::string doubt =
             fmt::format("no case tells {} from {}", dim::to_string(taken(i).dim), fmt::join(others, " or "));
@@ -384,69 +367,7 @@ class OneTraceAttempt {
       report_.changed.back().message += unsure;
       write_sizes(constants_[c], dims_of(c, choice_), *emitter_);
     }
-    note_bounds();
-  }
-
-  // A number stays where a size stood at the export. Of the bounds of Slices what they cut is told apart, which is the same where both lie past
-  // the end; of others, which of the two is larger, as far as all cases say so.
-  void note_bounds() {
-    if (kept_.empty()) return;
-    const infer::Result facts = infer::infer(model_, scope_);
-    for (const auto& [c, size] : kept_) {
-      const dim::Dim number(size.at.front());
-      bool are_slices = true;
-      for (const ir::Use& use : constants_[c].uses) {
-        const auto slice = written_slice(*use.node);
-        are_slices &= slice.has_value();
-        const ops::Fact& data = facts.fact(use.node->input(0));
-        if (!slice || !data.has_rank()) continue;
-        const dim::Dim axis = data.dim(static_cast<int>(slice->axis_of(static_cast<size_t>(data.rank()))));
-        if (axis.is_known()) note_untold(dim::min(axis, number) - dim::min(axis, size.dim));
-      }
-      if (are_slices) continue;
-      if (std::ranges::all_of(size.at, [&](int64_t at) { return at <= size.at.front(); }))
-        note_untold(dim::max(size.dim - number, dim::Dim(0)));
-      else if (size.at.front() > 1 && std::ranges::all_of(size.at, [&](int64_t at) { return at >= size.at.front(); }))
-        note_untold(dim::max(number - size.dim, dim::Dim(0)));
-    }
-  }
-
-  void note_untold(dim::Dim distance) {
-    if (distance.is_symbolic() && !is_among(distance, untold_)) untold_.push_back(distance);
-  }
-
-  // What is one size at the export and in every case, and another elsewhere. And free sizes that are the same in all: where a list of sizes
-  // has the number, nothing tells whether it is one of them; what is read from values, nothing tells at others.
-  void guard_untold() {
-    std::vector<dim::Dim> distances = untold_;
-    std::vector<std::string> names;
-    for (const Size& size : sizes_.sizes) {
-      const bool varies =
-          !size.at || std::any_of(size.by_case.begin(), size.by_case.end(), [&](int64_t v) { return v != *size.at; });
-      if (varies || !size.symbol.is_symbolic()) continue;
-      const ir::Value* input = model_.graph->find(size.input);
-      const bool is_read = !size.is_dim && input && !input->uses().empty();
-      const bool is_among_constants = std::any_of(constants_.begin(), constants_.end(), [&](const Constant& c) {
-        return std::find(c.elements.begin(), c.elements.end(), *size.at) != c.elements.end();
-      });
-      if (!is_read && !is_among_constants) continue;
-      distances.push_back(size.symbol - dim::Dim(*size.at));
-      names.push_back(fmt::format("{}={}", size.name, *size.at));
-    }
-    if (distances.empty()) return;
-    rewrite::InputGuard inputs(model_);
-    nodes_.emplace(model_, "guard");  // what was computed before may be gone
-    start_emitter();
-    if (!inputs.put(*emitter_, distances, input_shapes())) return;
-    if (!untold_.empty())
-      note(
-          "where sizes differ that no case tells from each other, the model ends with an error of Reshape; a case at "
-          "which they differ tells the rest");
-    if (!names.empty())
-      note(fmt::format(
-          "known at {} alone, which no case varies: at any other the model ends with an error of Reshape; a case at "
-          "another size tells the rest",
-          fmt::join(names, ", ")));
+    untold_.add_bounds(model_, scope_, constants_, kept_);
   }
 
   void confirm() {
@@ -456,7 +377,7 @@ class OneTraceAttempt {
     const rewrite::Changes besides = fixing::fix(model_, besides_sizes);
     for (const Change& c : besides.made)
       report_.changed.push_back({.where = c.location, .message = c.message(), .at = {}, .code = c.kind});
-    guard_untold();
+    for (std::string& text : untold_.guard(model_, sizes_, constants_)) note(std::move(text));
     run::Session session(model_);
     report_.confirmed = true;
     for (size_t k = 0; k < sizes_.cases.size(); ++k) {
@@ -490,10 +411,9 @@ class OneTraceAttempt {
   std::vector<bool> is_doubtful_;                       // by unknown: the number does as well as the expression
   std::map<int64_t, std::vector<dim::Dim>> confirmed_;  // by number: what none of its places may be without
   std::vector<std::string> taken_back_;                 // by unknown: the expression that is not confirmed
-  std::vector<std::pair<size_t, lifting::Proposal>>
-      kept_;                                      // constants that stay, and the sizes that they were at the export
+  std::vector<KeptNumber> kept_;
   std::vector<std::vector<std::string>> others_;  // by constant: what else was run
-  std::vector<dim::Dim> untold_;                  // 0 where what no case tells apart is the same
+  Untold untold_;
   AttemptReport report_;
 };
 

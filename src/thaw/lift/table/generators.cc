@@ -73,7 +73,7 @@ struct Generator {
   Keys* keys = nullptr;  // of the table by one of these
 };
 
-constexpr int64_t kMostColumns = 256;  // with a formula each
+constexpr int64_t kMostFormulas = 256;  // with a formula each
 
 const Generator kGenerators[] = {
     {Of::kWholeTable, "a list", kAny.axes(1), fit_list},
@@ -90,7 +90,7 @@ const Generator kGenerators[] = {
     {Of::kByKeys, "distances, or cells of grids", kAny.axes(2), fit_any, distances_and_cells},
     {Of::kByKeys, "the same behind a first row and column", kAny.axes(2).from_columns(2), fit_by_keys_behind_first},
 
-    {Of::kList, "two values in the last columns", kAny.columns(1, kMostColumns), fit_step_in_last_columns},
+    {Of::kList, "two values in the last columns", kAny.columns(1, kMostFormulas), fit_step_in_last_columns},
     {Of::kList, "rows", kAny, fit_rows},
     {Of::kList, "learned combinations of a few columns", kWideReals, fit_learned_combinations},
     {Of::kList, "a few kept rows, then others", kAny.from_traces(2), fit_after_first},
@@ -111,11 +111,11 @@ const Generator kGenerators[] = {
     {Of::kRows, "cosines and sines of places, of one family", kReals.from_columns(3).from_traces(2), fit_wave_families},
     {Of::kRows, "sinusoids as high as a pair of them tells", kReals.from_columns(3).from_traces(2),
      fit_waves_of_one_height},
-    {Of::kRows, "lines", kIntegers.columns(1, kMostColumns), fit_lines},
+    {Of::kRows, "lines", kIntegers.columns(1, kMostFormulas), fit_lines},
     {Of::kRows, "another order of a grid", kIntegers, fit_reordering},
     {Of::kRows, "sizes times row and column", kIntegers, fit_grid_indices},
     {Of::kRows, "bilinear interpolation", kNumbers.columns(4, 4), fit_interpolation},
-    {Of::kRows, "sequences, also along a grid", kAny.columns(1, kMostColumns), fit_sequences},
+    {Of::kRows, "sequences, also along a grid", kAny.columns(1, kMostFormulas), fit_sequences},
     {Of::kRows, "angles of row and column", kReals.from_columns(2), fit_mixed_angles},
 
     {Of::kColumn, "a number", kAny, fit_constant},
@@ -138,7 +138,7 @@ const Generator kGenerators[] = {
     {Of::kColumn, "over a size", kReals.from_traces(2), fit_over_size},
 
     {Of::kAxes, "learned combinations of a few columns", kWideReals, fit_combinations_of_axes},
-    {Of::kAxes, "column by column", kAny.columns(1, kMostColumns), fit_columns_of_axes},
+    {Of::kAxes, "column by column", kAny.columns(1, kMostFormulas), fit_columns_of_axes},
 
     {Of::kColumnOfAxes, "a sum", kNumbers, fit_sum},
     {Of::kColumnOfAxes, "groups that are so far apart", kAny.axes(2), fit_mask},

@@ -106,10 +106,10 @@ std::vector<LayoutPtr> plain_grids(const View& view, TableContext& context) {
 
 // What the first cell of a grid holds in some trace, where the one in the middle holds something else.
 std::vector<double> values_left_out(const View& view, TableContext& context) {
-  constexpr size_t kMostValues = 4;
+  constexpr size_t kMostOfAnEdge = 4;
   std::vector<double> values;
   for (const LayoutPtr& grid : plain_grids(view, context))
-    for (size_t k = 0; k < view.traces() && values.size() < kMostValues; ++k) {
+    for (size_t k = 0; k < view.traces() && values.size() < kMostOfAnEdge; ++k) {
       const double value = view.at(k, 0, 0);
       const int64_t middle = grid->height().at[k] / 2 * grid->width().at[k] + grid->width().at[k] / 2;
       if (std::ranges::count(values, value) == 0 && holds_only(view, k, 0, value) &&
