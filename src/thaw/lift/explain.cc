@@ -16,9 +16,12 @@
 #include "thaw/lift/align/evidence.h"
 #include "thaw/lift/align/same_node.h"
 #include "thaw/lift/align/steady_pads.h"
-#include "thaw/lift/sizes_around.h"
+#include "thaw/lift/around/pieces.h"
+#include "thaw/lift/around/sizes_around.h"
+#include "thaw/lift/around/slices.h"
 #include "thaw/lift/steps.h"
 #include "thaw/lift/table/kept/learned_grid.h"
+#include "thaw/lift/unknowns/steady_integers.h"
 #include "thaw/lift/unseen/unseen_sizes.h"
 #include "thaw/lift/untold/idle_masks.h"
 #include "thaw/lift/untold/no_ops.h"
@@ -389,20 +392,21 @@ void fit_tables(Lifting& l) {
   l.tensor_sizes = sizes_of_tensors(l.traces, l.variables, l.scope, sizes.in_traces({}), &l.tensor_shapes);
   for (const auto& [at, size] : l.tensor_sizes) l.told.add(size.dim);
   for (const ir::Node* node : l.alignment.nodes.front())
-    if (ops::role_of(*node, kPadAmounts) == ops::Role::kPads) l.windows_of_pads[node] = sizes.windows_after(*node);
+    if (ops::role_of(*node, kPadAmounts) == ops::Role::kPads)
+      l.windows_of_pads[node] = windows_after(sizes.shapes(), *node);
   if (!is_frozen) {
     note_steady(l);
     return;
   }
   solve_sizes_in_order(l, sizes);
-  l.context->joined = sizes.joined_sizes();
+  l.context->joined = joined_sizes(sizes.shapes());
   if (!l.is_trial) l.holdout.emplace(l.traces, l.variables, l.tensor_sizes, l.found.fitted, l.context->joined);
   l.solver->forget_guesses();
   fit_each(l, sizes);
   // What is written down of facts that were not known in time says nothing.
   for (const Trace& trace : l.traces) trace.model->budget->require(trace.name);
   if (l.report.unexplained.empty() && l.unsolved.empty()) learn_sizes(l, sizes);
-  std::ranges::move(sizes.steady_middles(), std::back_inserter(l.undecided));
+  std::ranges::move(steady_middles(sizes.shapes()), std::back_inserter(l.undecided));
   note_steady(l);
 }
 

@@ -9,23 +9,15 @@
 #include <fmt/format.h>
 
 #include "thaw/lift/align/slice.h"
-#include "thaw/lift/untold/steady_sizes.h"
+#include "thaw/lift/around/beside_cut.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {
 namespace {
 
-bool cuts(const ir::Node& node) { return ops::role_of(node, 1) == ops::Role::kBounds; }
-
 bool cuts_from_start(ir::Node& node) {
   const auto slice = cuts(node) ? written_slice(node) : std::nullopt;
   return slice && slice->begin == 0 && slice->end > 0;
-}
-
-// Whether the node takes operands of one size, but for the axis along which it joins them.
-bool takes_alike(const ir::Node& node) {
-  const ops::Operator* op = ops::registry().find(node);
-  return (op && op->is_elementwise()) || joins_pieces(node);
 }
 
 // The axes that a chain of Slices cuts, from its last one back to one that does not say.
@@ -171,21 +163,6 @@ void find_padded(const Lifting& l, ir::Node* slice, const std::vector<Padded>& g
 }
 
 }  // namespace
-
-BesideCut beside_cut(const ir::Node& slice) {
-  const ir::Node* node = &slice;
-  while (node->output(0) && node->output(0)->uses().size() == 1 && !node->output(0)->is_output()) {
-    const ir::Use& use = node->output(0)->uses().front();
-    if (cuts(*use.node) && use.index == 0) {
-      node = use.node;
-      continue;
-    }
-    for (int i = 0; i < static_cast<int>(use.node->inputs().size()) && takes_alike(*use.node); ++i)
-      if (i != use.index && use.node->input(i) && !use.node->input(i)->constant()) return {use.node, use.index, i};
-    break;
-  }
-  return {};
-}
 
 bool cut_other_axes(Lifting& l) {
   const auto& nodes = l.alignment.nodes;

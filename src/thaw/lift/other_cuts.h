@@ -9,14 +9,6 @@
 
 namespace thaw::lifting {
 
-// The operand beside what a Slice, or a chain of them, cuts, at the node that takes both as they are (elementwise, or joined
-// along another axis): which node, and which operands. A null node where there is none.
-struct BesideCut {
-  const ir::Node* node = nullptr;
-  int cut = 0, other = 0;
-};
-BesideCut beside_cut(const ir::Node& slice);
-
 // Where an axis is cut back so, and another, equal to that of the other operand in every trace, is known to be another size; or
 // where an axis is cut back to what a Pad took, and another stays as long as that Pad made it:
 // puts a Slice there in each trace that cuts nothing in any. Whether there was one; the traces are to be aligned again then.

@@ -12,13 +12,11 @@
 #include <vector>
 
 #include "thaw/lift/align/align.h"
-#include "thaw/lift/domain/domain.h"
+#include "thaw/lift/align/steady_pads.h"
+#include "thaw/lift/domain/roundings.h"
 #include "thaw/lift/holdout.h"
-#include "thaw/lift/lift.h"
 #include "thaw/lift/loop/window_body.h"
-#include "thaw/lift/unknowns/steady_integers.h"
-#include "thaw/lift/untold/roundings.h"
-#include "thaw/lift/untold/steady_sizes.h"
+#include "thaw/lift/solve/steady_sizes.h"
 
 namespace thaw::lifting {
 

@@ -20,6 +20,7 @@
 #include "thaw/lift/unknowns/undecided.h"
 #include "thaw/lift/unseen/unseen_sizes.h"
 #include "thaw/lift/untold/equal_sides.h"
+#include "thaw/lift/untold/hold_steady.h"
 #include "thaw/lift/untold/narrow.h"
 #include "thaw/lift/untold/untold.h"
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "thaw/lift/align/align.h"
@@ -22,6 +23,9 @@ using WindowCut = std::tuple<std::string, std::vector<int64_t>, std::vector<int6
 
 // That of the one node that reads what a Pad makes; nullopt where there are more, or it cuts none.
 std::optional<WindowCut> window_cut_after(const ir::Node& pad);
+
+// By which numbers what reads a Pad cuts its result.
+using WindowsOfPads = std::unordered_map<const ir::Node*, std::vector<int64_t>>;
 
 // Which ends of its axes a Pad fills otherwise from trace to trace.
 struct DifferingEnds {

@@ -194,6 +194,21 @@ std::vector<dim::Assignment> assignments_in_traces(std::span<const Variable> var
   return all;
 }
 
+std::optional<int64_t> value_at(dim::Dim size, std::span<const Variable> variables,
+                                const std::function<int64_t(size_t)>& value_of) {
+  return dim::evaluate(size, assignment_of(variables, value_of));
+}
+
+std::vector<int64_t> in_traces(dim::Dim size, std::span<const Variable> variables) {
+  std::vector<int64_t> at;
+  for (size_t k = 0; !variables.empty() && k < variables.front().at.size(); ++k) {
+    const auto value = value_at(size, variables, [&](size_t i) { return variables[i].at[k]; });
+    if (!value) return {};
+    at.push_back(*value);
+  }
+  return at;
+}
+
 std::vector<dim::Assignment> assignments_at(std::span<const Variable> variables,
                                             std::span<const std::vector<int64_t>> sizes) {
   std::vector<dim::Assignment> all;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,6 +70,13 @@ dim::Assignment assignment_at(std::span<const Variable> variables, const std::ve
 std::vector<dim::Assignment> assignments_in_traces(std::span<const Variable> variables);
 std::vector<dim::Assignment> assignments_at(std::span<const Variable> variables,
                                             std::span<const std::vector<int64_t>> sizes);
+
+// What a size is where variable i has value_of(i); nullopt where that cannot be told.
+std::optional<int64_t> value_at(dim::Dim size, std::span<const Variable> variables,
+                                const std::function<int64_t(size_t)>& value_of);
+
+// What a size is in each trace; empty where that cannot be told.
+std::vector<int64_t> in_traces(dim::Dim size, std::span<const Variable> variables);
 
 // The largest number that divides all; 0 of none, or where all are 0.
 int64_t common_divisor(std::span<const int64_t> values);

@@ -10,7 +10,6 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/unseen/contradictions.h"
 #include "thaw/lift/unseen/unseen_sizes.h"
-#include "thaw/lift/untold/steady_sizes.h"
 
 namespace thaw::lifting {
 namespace {

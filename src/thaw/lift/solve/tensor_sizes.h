@@ -8,7 +8,9 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "thaw/lift/align/traces.h"
@@ -38,5 +40,8 @@ using SizesInTraces = std::function<std::optional<std::vector<int64_t>>(const ir
 // shapes: may be null; those that are known replace what is there.
 TensorSizes sizes_of_tensors(const std::vector<Trace>& traces, std::span<const Variable> variables, dim::Scope& scope,
                              const SizesInTraces& in_traces = {}, TensorShapes* shapes = nullptr);
+
+// An integer's value in the model as it was written: by the name of the tensor that holds it.
+using WrittenSizes = std::vector<std::pair<std::string, dim::Dim>>;
 
 }  // namespace thaw::lifting

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "thaw/ir/graph/transaction.h"
-#include "thaw/lift/lift.h"
+#include "thaw/lift.h"
 #include "thaw/lift/solve/solve.h"
 #include "thaw/lift/unknowns/conditions.h"
 #include "thaw/lift/unseen/contradictions.h"

@@ -57,9 +57,6 @@ struct Conditions {
   std::vector<dim::Assignment> unseen;  // the sizes of the inputs elsewhere
 };
 
-// An integer's value in the model as it was written: by the name of the tensor that holds it.
-using WrittenSizes = std::vector<std::pair<std::string, dim::Dim>>;
-
 // lifted: as it was written, and as it is afterwards. shapes: of its inputs, in the scope's symbols. unknowns: without symbols; what else was written follows. traced: the nodes whose needs count.
 Conditions conditions_of(ir::Model& lifted, const std::unordered_map<const ir::Value*, ops::Shape>& shapes,
                          const WrittenSizes& written, std::vector<Unknown> unknowns,

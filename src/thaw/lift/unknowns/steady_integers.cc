@@ -12,7 +12,6 @@
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/same_node.h"
 #include "thaw/lift/align/steady_pads.h"
-#include "thaw/lift/untold/steady_sizes.h"
 #include "thaw/ops/rule/product_groups.h"
 #include "thaw/ops/rule/registry.h"
 

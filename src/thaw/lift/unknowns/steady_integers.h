@@ -11,15 +11,12 @@
 #include <vector>
 
 #include "thaw/dim/expr/scope.h"
-#include "thaw/lift/align/align.h"
+#include "thaw/lift/align/steady_pads.h"
 #include "thaw/lift/solve/solve.h"
 #include "thaw/lift/solve/tensor_sizes.h"
 #include "thaw/lift/unknowns/conditions.h"
 
 namespace thaw::lifting {
-
-// By which numbers what reads a Pad cuts its result.
-using WindowsOfPads = std::unordered_map<const ir::Node*, std::vector<int64_t>>;
 
 // Those in the operands that make sizes of `contradicted` and of nodes before it, the nearest first, as many as can be looked at. What reads
 // the same numbers at the same place, and data of the same sizes, is one. shapes: of tensors, as far as inference knows

@@ -6,7 +6,6 @@
 
 #include "thaw/lift/solve/floors.h"
 #include "thaw/lift/table/table_sizes.h"
-#include "thaw/lift/untold/steady_sizes.h"
 
 namespace thaw::lifting {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "thaw/lift/untold/steady_sizes.h"
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
 

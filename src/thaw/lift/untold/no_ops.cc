@@ -10,7 +10,6 @@
 #include "thaw/ir/wire/node_metadata.h"
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/steady_pads.h"
-#include "thaw/lift/untold/steady_sizes.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "thaw/lift/unseen/unseen_sizes.h"
-#include "thaw/lift/untold/steady_sizes.h"
 #include "thaw/ops/rule/registry.h"
 
 namespace thaw::lifting {

@@ -16,7 +16,7 @@
 #include "thaw/dim/text/text.h"
 #include "thaw/lift/align/constant_operand.h"
 #include "thaw/lift/align/evidence.h"
-#include "thaw/lift/untold/steady_sizes.h"
+#include "thaw/lift/solve/steady_sizes.h"
 #include "thaw/ops/onnx/constant_operand.h"
 #include "thaw/ops/rule/registry.h"
 

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "thaw/dim/text/text.h"
+#include "thaw/lift/domain/roundings.h"
 #include "thaw/lift/untold/constant_counts.h"
 #include "thaw/lift/untold/contradicted.h"
 #include "thaw/lift/untold/equal_sides.h"
 #include "thaw/lift/untold/extremes.h"
+#include "thaw/lift/untold/hold_steady.h"
 #include "thaw/lift/untold/index_limits.h"
 #include "thaw/lift/untold/no_ops.h"
-#include "thaw/lift/untold/roundings.h"
 #include "thaw/lift/untold/sign_limits.h"
 #include "thaw/lift/untold/steady_elements.h"
 #include "thaw/lift/untold/steady_extremes.h"

@@ -12,7 +12,7 @@
 #include "thaw/lift/align/steady_pads.h"
 #include "thaw/lift/solve/floors.h"
 #include "thaw/lift/unseen/unseen_sizes.h"
-#include "thaw/lift/untold/steady_sizes.h"
+#include "thaw/lift/untold/hold_steady.h"
 #include "thaw/ops/onnx/padded_windows.h"
 #include "thaw/ops/rule/registry.h"
 

@@ -8,7 +8,6 @@
 #include <unordered_set>
 
 #include "thaw/lift/solve/floors.h"
-#include "thaw/lift/untold/steady_sizes.h"
 
 namespace thaw::lifting {
 namespace {

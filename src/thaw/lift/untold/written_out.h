@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "thaw/lift/untold/steady_sizes.h"
+#include "thaw/lift/solve/steady_sizes.h"
 
 namespace thaw::lifting {
 

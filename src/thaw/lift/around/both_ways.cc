@@ -1,4 +1,4 @@
-#include "thaw/lift/both_ways.h"
+#include "thaw/lift/around/both_ways.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "thaw/lift/untold/roundings.h"
+#include "thaw/lift/domain/roundings.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,7 +6,6 @@
 
 #include "thaw/lift/solve/floors.h"
 #include "thaw/lift/unseen/unseen_sizes.h"
-#include "thaw/lift/untold/steady_sizes.h"
 
 namespace thaw::lifting {
 namespace {

@@ -1,10 +1,10 @@
-#include "thaw/lift/untold/steady_sizes.h"
+#include "thaw/lift/untold/hold_steady.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "thaw/dim/expr/scope.h"
 #include "thaw/dim/text/text.h"
+#include "thaw/lift/unseen/contradictions.h"
 #include "thaw/lift/unseen/unseen_sizes.h"
 
 namespace thaw::lifting {
@@ -25,45 +25,6 @@ std::vector<std::vector<int64_t>> sizes_elsewhere(std::span<const SteadySize> st
 }
 
 }  // namespace
-
-std::optional<int64_t> value_at(dim::Dim size, std::span<const Variable> variables,
-                                const std::function<int64_t(size_t)>& value_of) {
-  return dim::evaluate(size, assignment_of(variables, value_of));
-}
-
-std::vector<int64_t> in_traces(dim::Dim size, std::span<const Variable> variables) {
-  std::vector<int64_t> at;
-  for (size_t k = 0; !variables.empty() && k < variables.front().at.size(); ++k) {
-    const auto value = value_at(size, variables, [&](size_t i) { return variables[i].at[k]; });
-    if (!value) return {};
-    at.push_back(*value);
-  }
-  return at;
-}
-
-std::vector<SteadySize> find_steady_sizes(const std::vector<ir::Node*>& nodes, const TensorShapes& shapes,
-                                          std::span<const Variable> variables) {
-  std::vector<SteadySize> found;
-  for (const ir::Node* node : nodes) {
-    for (const ir::Value* output : node->outputs()) {
-      const auto known = shapes.find(output);
-      if (known == shapes.end()) continue;
-      for (size_t axis = 0; axis < known->second.size(); ++axis) {
-        const dim::Dim size = known->second[axis];
-        if (!size.is_symbolic()) continue;
-        // Inputs that no trace varies have no other sizes.
-        const std::vector<int> symbols = dim::symbols_of(size);
-        const bool is_told = std::ranges::any_of(variables, [&](const Variable& v) {
-          return v.varies() && std::ranges::find(symbols, id_of(v)) != symbols.end();
-        });
-        const std::vector<int64_t> at = is_told ? in_traces(size, variables) : std::vector<int64_t>();
-        if (at.empty() || std::ranges::any_of(at, [&](int64_t each) { return each != at.front(); })) continue;
-        found.push_back({output, axis, size, at.front(), known->second.size()});
-      }
-    }
-  }
-  return found;
-}
 
 std::optional<std::vector<int64_t>> hold_steady(Domain& domain, std::span<const SteadySize> steady,
                                                 const ir::Model& lifted, std::span<const Variable> variables,
