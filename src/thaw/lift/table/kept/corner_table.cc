@@ -14,41 +14,42 @@
 namespace thaw::lifting {
 namespace {
 
-// Where an entry of a trace stands in the kept table, whose last `behind` entries along each axis come first: those that grow end with
-// the table.
-int64_t kept_place(int64_t at, int64_t length, int64_t behind) {
-  return at < length - behind ? at + behind : at - (length - behind);
-}
-
-// Calls f(entry of the trace, entry of the kept table) as long as it is true.
-template <typename F>
-bool each_entry(const View& view, size_t trace, size_t largest, int64_t behind, const F& f) {
-  return each_place(view, trace, [&](const TablePlace& at, size_t entry) {
-    int64_t kept = 0;
-    for (size_t axis = 0; axis < at.size(); ++axis)
-      kept = kept * view.growing[axis].at[largest] + kept_place(at[axis], view.growing[axis].at[trace], behind);
-    for (int64_t c = 0; c < view.width; ++c)
-      if (!f(entry + static_cast<size_t>(c), static_cast<size_t>(kept * view.width + c))) return false;
-    return true;
-  });
-}
-
-std::vector<double> kept_table(const View& view, size_t largest, int64_t behind) {
-  std::vector<double> kept(view.entries[largest].size());
-  each_entry(view, largest, largest, behind, [&](size_t entry, size_t place) {
-    kept[place] = view.entries[largest][entry];
-    return true;
-  });
-  return kept;
+// Where a place of a trace is in the largest one, of whose axes the last `behind` places are the trace's last.
+int64_t place_in_largest(int64_t at, const Size& n, size_t trace, size_t largest, int64_t behind) {
+  return at < n.at[trace] - behind ? at : at + n.at[largest] - n.at[trace];
 }
 
 bool are_corners(const View& view, size_t largest, int64_t behind) {
-  const std::vector<double> kept = kept_table(view, largest, behind);
-  for (size_t k = 0; k < view.traces(); ++k)
-    if (!each_entry(view, k, largest, behind,
-                    [&](size_t entry, size_t place) { return view.close(view.entries[k][entry], kept[place]); }))
-      return false;
+  for (size_t k = 0; k < view.traces(); ++k) {
+    const bool is_corner =
+        k == largest || each_place(view, k, [&](const TablePlace& at, size_t entry) {
+          int64_t there = 0;
+          for (size_t axis = 0; axis < at.size(); ++axis) {
+            const Size& n = view.growing[axis];
+            there = there * n.at[largest] + place_in_largest(at[axis], n, k, largest, behind);
+          }
+          const double* own = &view.entries[k][entry];
+          const double* other = &view.entries[largest][static_cast<size_t>(there * view.width)];
+          return std::equal(own, own + view.width, other, [&](double a, double b) { return view.close(a, b); });
+        });
+    if (!is_corner) return false;
+  }
   return true;
+}
+
+// The largest trace's, of which the last `behind` places along each axis come first: those that grow end with the table.
+std::vector<double> kept_table(const View& view, size_t largest, int64_t behind) {
+  std::vector<double> kept(view.entries[largest].size());
+  each_place(view, largest, [&](const TablePlace& at, size_t entry) {
+    int64_t place = 0;
+    for (size_t axis = 0; axis < at.size(); ++axis) {
+      const int64_t length = view.growing[axis].at[largest];
+      place = place * length + (at[axis] + behind) % length;
+    }
+    std::copy_n(&view.entries[largest][entry], view.width, &kept[static_cast<size_t>(place * view.width)]);
+    return true;
+  });
+  return kept;
 }
 
 // How many stand behind those that grow. One more must not be as good: then nothing tells which is meant.
