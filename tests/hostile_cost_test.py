@@ -94,7 +94,7 @@ def test_a_rank_above_sixty_four_is_unknown(thaw, save):
 
 
 
-@pytest.mark.parametrize("seed", [38, 48, 64, 90, 97, 108, 126, 141, 161])
+@pytest.mark.parametrize("seed", [38, 64, 90, 108, 141])
 def test_arithmetic_on_sizes_at_random_costs_little(thaw, save, tmp_path, seed):
     made = random_model(seed)
     costs_little(thaw, save(made), made, tmp_path)
