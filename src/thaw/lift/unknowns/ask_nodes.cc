@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "thaw/dim/text/text.h"
+#include "thaw/lift/unknowns/agree.h"
 #include "thaw/lift/unknowns/solved_places.h"
 #include "thaw/lift/unknowns/steady_integers.h"
 #include "thaw/lift/unseen/unseen_sizes.h"
