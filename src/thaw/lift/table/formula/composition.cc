@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -54,10 +55,31 @@ std::optional<Generated> fit_in_any_way(const View& column, const Given& table) 
   return found;
 }
 
+// Whether waves turn once, twice, three times and so on as often as the slowest: a column of 1 beside these is the one that turns not at all.
+bool are_harmonics(std::vector<double> turns) {
+  constexpr double kNear = 1e-4;
+  const auto are_near = [](double a, double b) { return std::abs(a - b) <= kNear * b; };
+  std::ranges::sort(turns);
+  turns.erase(std::unique(turns.begin(), turns.end(), are_near), turns.end());
+  for (size_t k = 0; k < turns.size(); ++k)
+    if (!are_near(turns[k], static_cast<double>(k + 1) * turns.front())) return false;
+  return turns.size() > 1;
+}
+
+bool is_steady(const View& column) {
+  std::optional<double> first;
+  for (const std::vector<double>& entries : column.entries)
+    for (const double entry : entries) {
+      if (!first) first = entry;
+      if (!column.close(entry, *first)) return false;
+    }
+  return true;
+}
+
 using FitColumn = std::function<std::optional<Generated>(const View&)>;
 
 std::optional<Generated> each_column(const View& view, TableContext& context, const FitColumn& fit_one) {
-  if (has_slow_wave(view)) return std::nullopt;
+  const bool may_be_slow = has_slow_wave(view);
   // Columns that come again are the same nodes.
   struct Known {
     View column;
@@ -83,6 +105,7 @@ std::optional<Generated> each_column(const View& view, TableContext& context, co
     if (again != known.end()) continue;
     fit(one);
     if (!one.fit && !context.open_turns) return std::nullopt;
+    if (may_be_slow && one.fit && one.fit->turns == 0 && !is_steady(one.column)) return std::nullopt;
     known.push_back(std::move(one));
   }
   // Waves that are not told by themselves, once the others of the table are known; then all, as one of another frequency may give their entries.
@@ -92,6 +115,7 @@ std::optional<Generated> each_column(const View& view, TableContext& context, co
     if (one.fit && one.fit->turns > 0 && one.beside < turns.size()) fit(one);
     if (!one.fit) return std::nullopt;
   }
+  if (may_be_slow && !are_harmonics(turns)) return std::nullopt;
   Generated out;
   for (size_t c = 0; c < of_column.size(); ++c) {
     if (c == 0) out.description = known[of_column[c]].fit->description;

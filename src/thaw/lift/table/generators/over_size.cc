@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,22 +14,49 @@
 namespace thaw::lifting {
 namespace {
 
+bool is_own(const View& view, const Size& size) {
+  const auto is_it = [&](const Size& own) { return dim::same(own.dim, size.dim); };
+  return std::ranges::any_of(view.growing, is_it) || std::ranges::any_of(view.sides, is_it);
+}
+
+double divisor_at(const Size& size, size_t trace, bool is_root) {
+  const auto number = static_cast<double>(size.at[trace]);
+  return is_root ? std::sqrt(number) : number;
+}
+
+// Whether the entries times a size are as high as cosines and sines of a whole turn are, of which no row is the same in every trace.
+bool is_as_high_as_waves(const View& view, const Size& size, bool is_root) {
+  constexpr double kLeast = 0.86, kMost = 1 + 1e-5;  // of a turn in three places
+  for (size_t k = 0; k < view.traces(); ++k) {
+    double height = 0;
+    for (const double entry : view.entries[k]) height = std::max(height, std::abs(entry));
+    height *= divisor_at(size, k, is_root);
+    if (!(height >= kLeast && height <= kMost)) return false;
+  }
+  return true;
+}
+
 // What a column may be over, times which a row is the same in every trace; each once: the table's own sizes, the inputs', the shorter and the
-// longer side of one, and those of tensors.
-std::vector<Size> possible_divisors(const View& view, size_t row, const TableContext& context) {
+// longer side of one, and those of tensors. Of roots its own sizes alone.
+std::vector<Size> possible_divisors(const View& view, size_t row, const TableContext& context, bool is_root) {
   std::vector<Size> sizes;
   const auto add = [&](const Size& size) {
-    const auto product = [&](size_t k) { return view.entries[k][row] * static_cast<double>(size.at[k]); };
+    const auto product = [&](size_t k) { return view.entries[k][row] * divisor_at(size, k, is_root); };
     bool is_alike = size.at.front() > 0, varies = false;
     for (size_t k = 1; k < view.traces() && is_alike; ++k) {
       is_alike = size.at[k] > 0 && view.close(product(k), product(0));
       varies |= size.at[k] != size.at.front();
     }
     const auto is_it = [&](const Size& known) { return known.at == size.at; };
+    if (is_own(view, size) && !is_alike) {
+      is_alike = is_as_high_as_waves(view, size, is_root);
+      varies = true;
+    }
     if (is_alike && varies && std::ranges::none_of(sizes, is_it)) sizes.push_back(size);
   };
   for (const std::vector<Size>* own : {&view.growing, &view.sides})
     for (const Size& size : *own) add(size);
+  if (is_root) return sizes;
   for (const Size& size : known_sizes(context.solver)) add(size);
   // Of images that are padded to whole cells.
   if (view.sides.size() == 2) {
@@ -36,11 +64,6 @@ std::vector<Size> possible_divisors(const View& view, size_t row, const TableCon
     add(larger_of(view.sides[0], view.sides[1]));
   }
   return sizes;
-}
-
-bool is_own(const View& view, const Size& size) {
-  const auto is_it = [&](const Size& own) { return dim::same(own.dim, size.dim); };
-  return std::ranges::any_of(view.growing, is_it) || std::ranges::any_of(view.sides, is_it);
 }
 
 // Where every trace's side is a multiple of something, other tables that are over a part of it may be over the side, too, as what is over an
@@ -73,30 +96,38 @@ std::optional<size_t> row_that_tells(const View& view) {
   return found;
 }
 
+// The column times a size, or its root, as another one.
+std::optional<Generated> fit_over(const Given& column, const Size& size, bool is_root,
+                                  const std::vector<Size>& divisors) {
+  const View& view = column.view;
+  View times = view;
+  for (size_t k = 0; k < view.traces(); ++k)
+    for (double& entry : times.entries[k]) entry *= divisor_at(size, k, is_root);
+  const auto fit = fit_sequence({times, column.context, column.digits});
+  if (!fit) return std::nullopt;
+  const Formula number = as_real(size);
+  Formula formula = as_real(fit->formula()) / (is_root ? square_root(number) : number);
+  const Solver& solver = column.context.solver;
+  if (is_own(view, size)) {
+    const std::vector<Size> extremes = extremes_of_no_side(solver.variables());
+    formula = within(formula, limits_of_multiples(size, extremes, OfSides::kOther, solver));
+  } else {
+    formula = within(computed_with(formula, {fit->description, {size.dim}}), limits_of(size, divisors, solver));
+  }
+  const std::string text = dim::to_string(size.dim);
+  return checked(view, std::move(formula),
+                 fmt::format("({}) / {}", fit->description, is_root ? fmt::format("sqrt({})", text) : text));
+}
+
 }  // namespace
 
 std::optional<Generated> fit_over_size(const Given& column) {
-  const View& view = column.view;
-  const auto row = row_that_tells(view);
+  const auto row = row_that_tells(column.view);
   if (!row) return std::nullopt;
-  const std::vector<Size> divisors = possible_divisors(view, *row, column.context);
-  for (const Size& size : divisors) {
-    View times = view;
-    for (size_t k = 0; k < view.traces(); ++k)
-      for (double& entry : times.entries[k]) entry *= static_cast<double>(size.at[k]);
-    auto fit = fit_sequence({times, column.context, column.digits});
-    if (!fit) continue;
-    Formula formula = as_real(fit->formula()) / as_real(size);
-    const Solver& solver = column.context.solver;
-    if (is_own(view, size)) {
-      const std::vector<Size> extremes = extremes_of_no_side(solver.variables());
-      formula = within(formula, limits_of_multiples(size, extremes, OfSides::kOther, solver));
-    } else {
-      formula = within(computed_with(formula, {fit->description, {size.dim}}), limits_of(size, divisors, solver));
-    }
-    if (auto over =
-            checked(view, std::move(formula), fmt::format("({}) / {}", fit->description, dim::to_string(size.dim))))
-      return over;
+  for (const bool is_root : {false, true}) {
+    const std::vector<Size> divisors = possible_divisors(column.view, *row, column.context, is_root);
+    for (const Size& size : divisors)
+      if (auto over = fit_over(column, size, is_root, divisors)) return over;
   }
   return std::nullopt;
 }

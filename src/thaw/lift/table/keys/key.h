@@ -39,10 +39,11 @@ std::optional<Generated> fit_at_keys(const Given& table, std::span<const Key> ke
 
 // What tables may be told by.
 using Keys = std::vector<Key>(const Given&);
-Keys pairs_of_positions;   // a list: rows and columns whose sizes tensors have
-Keys distances_and_cells;  // two axes
-Keys digits;               // a list: quotients and remainders of the index
-Keys runs;                 // positions between which nothing changes
-Keys positions_again;      // two axes of two lists, of which the second counts from 0 again
+Keys pairs_of_positions;     // a list: rows and columns whose sizes tensors have
+Keys distances_and_cells;    // two axes
+Keys digits;                 // a list: quotients and remainders of the index
+Keys products_of_positions;  // two axes: row * column, modulo how many rows or columns there are
+Keys runs;                   // positions between which nothing changes
+Keys positions_again;        // two axes of two lists, of which the second counts from 0 again
 
 }  // namespace thaw::lifting

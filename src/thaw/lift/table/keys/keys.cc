@@ -171,6 +171,17 @@ std::vector<Key> runs(const Given& table) {
   return is_shorter ? std::vector<Key>{key} : std::vector<Key>();
 }
 
+// The waves of a discrete Fourier transform.
+std::vector<Key> products_of_positions(const Given& table) {
+  std::vector<Key> keys;
+  for (const Size& period : table.view.growing) {
+    if (!keys.empty() && period.at == keys.front().parts.front().range.at) continue;
+    keys.push_back(
+        {"by row * column modulo " + dim::to_string(period.dim), {{position(0) * position(1) % period, period}}});
+  }
+  return keys;
+}
+
 // A text and the patches of an image behind it: entries are told by positions within a list, and from one to the other (LayoutLMv3).
 std::vector<Key> positions_again(const Given& table) {
   const Size& both = table.view.growing[0];
