@@ -1,5 +1,5 @@
 // Tables of a trace: constants with an axis that grows, each made by the generator that gives its entries
-// (lift/table.h).
+// (lift/table/table.h).
 //
 // One trace lets more generators pass than several do; what is written is only proposed, until a reference's numbers
 // confirm the model.

@@ -1,7 +1,7 @@
 // One trace and a reference: which of the trace's integers are sizes, found by proposing and confirmed by running.
 //
 //   1. For each integer that a shape is made of (constants.h), every simple expression of the input's dims and values
-//      that gives it at the export's sizes is proposed (lift/propose.h).
+//      that gives it at the export's sizes is proposed (lift/solve/propose.h).
 //   2. Inference at the sizes of the reference's cases rules out what cannot run (equations.h).
 //      A constant with an axis that grows is a table: a generator that gives its entries takes its place (tables.h).
 //      Where the table's length may be one size or another, each is tried.

@@ -104,7 +104,7 @@ struct ChoiceAtPlace {
 struct Choices {
   std::map<std::vector<int64_t>, Choice> by_values;  // in the traces
   std::map<IntegerPlace, ChoiceAtPlace> by_place;  // of those that no trace varies, and where one place is asked about
-  bool holds_needs = false;  // whether what nodes need becomes a part of the domain (obligations.h)
+  bool holds_needs = false;  // whether what nodes need becomes a part of the domain (domain/needs.h)
   // Whether every integer takes its first solution; a guard takes none.
   bool take_first() const {
     return by_place.empty() && std::ranges::all_of(by_values, [](const auto& each) {
