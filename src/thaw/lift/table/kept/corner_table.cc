@@ -21,17 +21,17 @@ int64_t place_in_largest(int64_t at, const Size& n, size_t trace, size_t largest
 
 bool are_corners(const View& view, size_t largest, int64_t behind) {
   for (size_t k = 0; k < view.traces(); ++k) {
-    const bool is_corner =
-        k == largest || each_place(view, k, [&](const TablePlace& at, size_t entry) {
-          int64_t there = 0;
-          for (size_t axis = 0; axis < at.size(); ++axis) {
-            const Size& n = view.growing[axis];
-            there = there * n.at[largest] + place_in_largest(at[axis], n, k, largest, behind);
-          }
-          const double* own = &view.entries[k][entry];
-          const double* other = &view.entries[largest][static_cast<size_t>(there * view.width)];
-          return std::equal(own, own + view.width, other, [&](double a, double b) { return view.close(a, b); });
-        });
+    if (k == largest) continue;
+    const bool is_corner = each_place(view, k, [&](const TablePlace& at, size_t entry) {
+      int64_t there = 0;
+      for (size_t axis = 0; axis < at.size(); ++axis) {
+        const Size& n = view.growing[axis];
+        there = there * n.at[largest] + place_in_largest(at[axis], n, k, largest, behind);
+      }
+      const double* own = &view.entries[k][entry];
+      const double* other = &view.entries[largest][static_cast<size_t>(there * view.width)];
+      return std::equal(own, own + view.width, other, [&](double a, double b) { return view.close(a, b); });
+    });
     if (!is_corner) return false;
   }
   return true;
