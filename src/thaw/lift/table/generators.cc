@@ -148,7 +148,7 @@ const Generator kGenerators[] = {
     {Of::kColumnOfAxes, "a sum of distances", kNumbers, fit_sum_through_middle},
     {Of::kColumnOfAxes, "outside of a rectangle", kTruths, fit_outside},
     {Of::kColumnOfAxes, "positions that count from 0 again", kReals.axes(2), fit_diagonals, positions_again},
-    {Of::kColumnOfAxes, "waves of a Fourier transform", kReals.axes(2).from_traces(2), fit_sequence,
+    {Of::kColumnOfAxes, "sinusoids of a Fourier transform", kReals.axes(2).from_traces(2), fit_sequence,
      products_of_positions},
     {Of::kColumnOfAxes, "tables side by side", kAny.axes(2), fit_side_by_side},
     {Of::kColumnOfAxes, "groups, behind a first column", kAny.axes(2), fit_mask_after_first},
