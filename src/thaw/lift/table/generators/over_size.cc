@@ -28,6 +28,7 @@ double divisor_at(const Size& size, size_t trace, bool is_root) {
 bool is_as_high_as_waves(const View& view, const Size& size, bool is_root) {
   constexpr double kLeast = 0.86, kMost = 1 + 1e-5;  // of a turn in three places
   for (size_t k = 0; k < view.traces(); ++k) {
+    if (size.at[k] < 2) return false;  // else the column over it is as high, and so on
     double height = 0;
     for (const double entry : view.entries[k]) height = std::max(height, std::abs(entry));
     height *= divisor_at(size, k, is_root);
@@ -48,10 +49,7 @@ std::vector<Size> possible_divisors(const View& view, size_t row, const TableCon
       varies |= size.at[k] != size.at.front();
     }
     const auto is_it = [&](const Size& known) { return known.at == size.at; };
-    if (is_own(view, size) && !is_alike) {
-      is_alike = is_as_high_as_waves(view, size, is_root);
-      varies = true;
-    }
+    if (!is_alike && is_own(view, size) && is_as_high_as_waves(view, size, is_root)) is_alike = varies = true;
     if (is_alike && varies && std::ranges::none_of(sizes, is_it)) sizes.push_back(size);
   };
   for (const std::vector<Size>* own : {&view.growing, &view.sides})
