@@ -133,6 +133,16 @@ def test_public_headers_use_each_other_only(tree):
     assert modules(tree) == ["include/thaw/thaw.h: a public header includes thaw/low/low.h, which is none"]
 
 
+def test_types_of_one_name_and_namespace(tree):
+    of = "#pragma once\nnamespace thaw::{} {{\n\n{}\n}}  // namespace thaw::{}\n".format
+    tree("low/one.h", of("low", "struct Piece {\n  int first;\n};\nclass Whole;", "low"))
+    tree("low/other.h", of("other", "struct Piece : Base {\n};\nclass Whole {\n};", "other"))
+    tree("high/high_test.cc", of("low", "struct Piece {\n};", "low"))
+    assert modules(tree) == []
+    tree("high/again.h", of("low", "enum class Piece : int { kFirst };\nstruct Scope::Whole {\n};", "low"))
+    assert modules(tree) == ["src/thaw/high/again.h and src/thaw/low/one.h: each defines a thaw::low::Piece"]
+
+
 def test_names_of_operators_are_counted_where_they_are_compared(tree):
     compared = 'bool f = node.op_type() == "Split" || is_onnx("Concat");\n'
     written = (

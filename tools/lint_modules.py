@@ -10,6 +10,7 @@
 2. Names of operators. What is known of an operator stands in ops/; elsewhere a name is compared only where the code is
    about that very operator, at most MOST_PLACES times. Not counted: ops/ itself, model/, which writes models, how
    rewrites read arithmetic, and names of nodes that are written or that patterns name.
+3. Names of types. No two headers define one in the same namespace: a program that has both has one of them in the place of the other.
 """
 
 import re
@@ -28,6 +29,8 @@ GENERATED = {"version.h", "check/rules.inc", "ir/graph/schema_table.inc", "repor
 
 IS_TEST = re.compile(r"_(test|testing)\.(h|cc)$")
 INCLUDE = re.compile(r'^#include "thaw/([^"]+)"', re.M)
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.M)
+TYPE = re.compile(r"^(?:struct|class|enum class|union) (\w+)(?: final)?(?: : [^;{]*)? ?\{", re.M)
 ROW = re.compile(r"^\| `([\w/]+)/` \|", re.M)
 # What may hold a name of an operator that is not compared.
 WRITES = {"emit", "write", "add_node", "insert_node", "reduce", "op", "maybe"}
@@ -103,6 +106,21 @@ def check_modules(root: Path) -> list[str]:
     return wrong
 
 
+def check_types(root: Path) -> list[str]:
+    home = root / "src" / "thaw"
+    defined = defaultdict(set)
+    for path in sources(root):
+        text = (home / path).read_text() if path.endswith(".h") else ""
+        space = NAMESPACE.search(text)
+        for name in TYPE.findall(text):
+            defined[space.group(1) if space else "", name].add(path)
+    return [
+        f"{' and '.join(f'src/thaw/{path}' for path in sorted(paths))}: each defines a {space}::{name}"
+        for (space, name), paths in sorted(defined.items())
+        if len(paths) > 1
+    ]
+
+
 def operators(root: Path) -> set[str]:
     """The names that the files of ops/ add to the registry."""
     names = set()
@@ -158,7 +176,7 @@ def check_names(root: Path) -> list[str]:
 
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
-    wrong = check_modules(root) + check_names(root)
+    wrong = check_modules(root) + check_names(root) + check_types(root)
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     return 1 if wrong else 0
 

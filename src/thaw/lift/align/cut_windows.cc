@@ -14,9 +14,9 @@ namespace thaw::lifting {
 namespace {
 
 // Windows from the first of these pieces on.
-std::optional<CutWindows> windows_from(std::span<const std::vector<Piece>> pieces, std::span<const int64_t> lengths,
+std::optional<CutWindows> windows_from(std::span<const std::vector<AxisPiece>> pieces, std::span<const int64_t> lengths,
                                        size_t first) {
-  const std::span<const Piece> model = std::span(pieces.front()).subspan(first);
+  const std::span<const AxisPiece> model = std::span(pieces.front()).subspan(first);
   CutWindows windows{.first = model[0].begin,
                      .length = model[0].end - model[0].begin,
                      .stride = model[1].begin - model[0].begin,
@@ -28,9 +28,9 @@ std::optional<CutWindows> windows_from(std::span<const std::vector<Piece>> piece
   for (size_t k = 0; k < pieces.size(); ++k) {
     if (pieces[k].size() != pieces.front().size()) return std::nullopt;
     for (int64_t i = 0; i < windows.count; ++i) {
-      const Piece& piece = pieces[k][first + static_cast<size_t>(i)];
+      const AxisPiece& piece = pieces[k][first + static_cast<size_t>(i)];
       const int64_t begin = windows.first + i * windows.stride;
-      if (piece != Piece{begin, std::min(begin + windows.length, lengths[k])}) return std::nullopt;
+      if (piece != AxisPiece{begin, std::min(begin + windows.length, lengths[k])}) return std::nullopt;
     }
     if (pieces[k][first].end != model[0].end || lengths[k] <= model[0].end) return std::nullopt;
     are_whole = are_whole && lengths[k] >= whole;
@@ -84,7 +84,7 @@ std::vector<SideBySide> side_by_side(const ir::Graph& graph) {
 
 }  // namespace
 
-std::optional<CutWindows> windows_of(std::span<const std::vector<Piece>> pieces, std::span<const int64_t> lengths) {
+std::optional<CutWindows> windows_of(std::span<const std::vector<AxisPiece>> pieces, std::span<const int64_t> lengths) {
   const size_t count = pieces.empty() ? 0 : pieces.front().size();
   if (count >= 2 && pieces.front().front().begin == 0)
     if (auto windows = windows_from(pieces, lengths, 0)) return windows;

@@ -21,15 +21,15 @@ struct CutWindows {
 };
 
 // A part of an axis.
-struct Piece {
+struct AxisPiece {
   int64_t begin = 0, end = 0;
-  bool operator==(const Piece&) const = default;
-  auto operator<=>(const Piece&) const = default;
+  bool operator==(const AxisPiece&) const = default;
+  auto operator<=>(const AxisPiece&) const = default;
 };
 
 // What the pieces are that each trace cuts of an axis, in their order, which has these lengths; nullopt where they are no such windows. Behind
 // one other piece (a class token) there are windows from three on.
-std::optional<CutWindows> windows_of(std::span<const std::vector<Piece>> pieces, std::span<const int64_t> lengths);
+std::optional<CutWindows> windows_of(std::span<const std::vector<AxisPiece>> pieces, std::span<const int64_t> lengths);
 
 // Where every trace cuts axes into such windows side by side, the last of which ends past its axis, as a loop over x[i : i + length] does:
 // lets it end with the axis, of which traces tell how long it is.

@@ -14,12 +14,12 @@ int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 enum class Until { kEnd, kSeen, kWhole };
 
 // As code cuts them: while a window begins before the end, while something is left that none has, while whole ones fit.
-std::vector<Piece> cut(int64_t n, int64_t first, int64_t length, int64_t stride, Until until) {
+std::vector<AxisPiece> cut(int64_t n, int64_t first, int64_t length, int64_t stride, Until until) {
   const int64_t rest = n - first;
   const int64_t count = until == Until::kEnd    ? up(rest, stride)
                         : until == Until::kSeen ? 1 + std::max<int64_t>(0, up(rest - length, stride))
                                                 : (rest - length) / stride + 1;
-  std::vector<Piece> pieces;
+  std::vector<AxisPiece> pieces;
   if (first > 0) pieces.push_back({0, first});
   for (int64_t i = 0; i < count; ++i) pieces.push_back({first + i * stride, std::min(n, first + i * stride + length)});
   return pieces;
@@ -41,8 +41,8 @@ TEST(CutWindows, WindowsAreFoundAndHoldWhereTheirNumberDoes) {
         for (int64_t length = stride; length <= 3 * stride; ++length)
           for (int64_t one = first + length + 1; one <= first + length + 5 * stride; ++one)
             for (int64_t two = one + 1; two < one + 2 * stride; ++two) {
-              const std::vector<std::vector<Piece>> pieces{cut(one, first, length, stride, until),
-                                                           cut(two, first, length, stride, until)};
+              const std::vector<std::vector<AxisPiece>> pieces{cut(one, first, length, stride, until),
+                                                               cut(two, first, length, stride, until)};
               if (pieces[0].size() != pieces[1].size() || pieces[0].size() < (first > 0 ? 4 : 2)) continue;
               const std::vector<int64_t> lengths{one, two};
               const auto windows = windows_of(pieces, lengths);
@@ -59,7 +59,7 @@ TEST(CutWindows, WindowsAreFoundAndHoldWhereTheirNumberDoes) {
 }
 
 TEST(CutWindows, OtherPiecesAreNoWindows) {
-  const auto are = [](std::vector<std::vector<Piece>> pieces, std::vector<int64_t> lengths) {
+  const auto are = [](std::vector<std::vector<AxisPiece>> pieces, std::vector<int64_t> lengths) {
     return windows_of(pieces, lengths).has_value();
   };
   EXPECT_FALSE(are({{{0, 1}, {1, 11}}, {{0, 1}, {1, 18}}}, {11, 18}));  // a class token

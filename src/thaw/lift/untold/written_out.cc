@@ -81,7 +81,7 @@ std::vector<Slice> slices_of(ir::Node& cut) {
 }
 
 // As it is counted on an axis of this length; empty where there is nothing of it.
-Piece piece_of(const Slice& slice, int64_t length) {
+AxisPiece piece_of(const Slice& slice, int64_t length) {
   const auto counted = [&](int64_t place) {
     return std::clamp<int64_t>(place < 0 ? place + length : place, 0, length);
   };
@@ -93,8 +93,8 @@ constexpr int64_t kNowhere = std::numeric_limits<int64_t>::max();
 // An axis of a tensor, and what nodes cut of it.
 struct CutAxis {
   dim::Dim size;
-  std::vector<int64_t> lengths;         // in each trace
-  std::vector<std::set<Piece>> pieces;  // the same
+  std::vector<int64_t> lengths;             // in each trace
+  std::vector<std::set<AxisPiece>> pieces;  // the same
   int64_t past_the_end =
       kNowhere;  // the least end that a Slice of every trace writes, and that none has anything behind
 };
@@ -109,7 +109,7 @@ void add_cuts(const std::vector<std::vector<ir::Node*>>& nodes, size_t place, Cu
     const std::vector<Slice> slices = slices_of(cut);
     are_past = are_past && slices.size() == 1 && ops::role_of(cut, 1) == ops::Role::kBounds;
     for (const Slice& slice : slices) {
-      const Piece piece = piece_of(slice, axis.lengths[k]);
+      const AxisPiece piece = piece_of(slice, axis.lengths[k]);
       if (piece.begin < piece.end) axis.pieces[k].insert(piece);
       ends.insert(slice.end);
       are_past = are_past && slice.end >= axis.lengths[k] && slice.end < kAsFarAsItGoes;
@@ -146,7 +146,7 @@ std::vector<CutAxis> cut_axes(const Lifting& l) {
     std::vector<int64_t> lengths = in_traces((*shape)[axis], l.variables);
     if (lengths.size() != nodes.size()) continue;
     const auto [place, is_new] = known.try_emplace({whole, axis}, axes.size());
-    if (is_new) axes.push_back({(*shape)[axis], std::move(lengths), std::vector<std::set<Piece>>(nodes.size())});
+    if (is_new) axes.push_back({(*shape)[axis], std::move(lengths), std::vector<std::set<AxisPiece>>(nodes.size())});
     add_cuts(nodes, i, axes[place->second]);
   }
   return axes;
@@ -156,8 +156,8 @@ std::vector<CutAxis> cut_axes(const Lifting& l) {
 
 void note_cut_windows(Lifting& l) {
   for (const CutAxis& axis : cut_axes(l)) {
-    std::vector<std::vector<Piece>> pieces;
-    for (const std::set<Piece>& each : axis.pieces) pieces.emplace_back(each.begin(), each.end());
+    std::vector<std::vector<AxisPiece>> pieces;
+    for (const std::set<AxisPiece>& each : axis.pieces) pieces.emplace_back(each.begin(), each.end());
     const auto windows = windows_of(pieces, axis.lengths);
     if (!windows) {
       if (axis.past_the_end != kNowhere) l.limits.push_back({axis.size, dim::Dim(axis.past_the_end)});
