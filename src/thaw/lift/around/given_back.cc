@@ -25,8 +25,9 @@ template <typename Counts>
 ops::Shape GivenBack::data_before(const Places& places, const std::pair<TracedAxes, TracedAxes>& key, size_t place,
                                   const Counts& counts) const {
   const auto known = places.find(key);
+  if (known == places.end()) return {};
   ops::Shape found;
-  for (const size_t before : known == places.end() ? std::vector<size_t>() : known->second) {
+  for (const size_t before : known->second) {
     if (before >= place) break;
     const ir::Node& node = shapes_.node(before);
     const ops::Shape* data = shapes_.shape_of(node.input(0));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "thaw/dim/expr/scope.h"
+#include "thaw/lift/term/numbers.h"
 
 namespace thaw::lifting {
 
@@ -22,7 +23,7 @@ std::vector<SteadySize> find_steady_sizes(const std::vector<ir::Node*>& nodes, c
           return v.varies() && std::ranges::find(symbols, id_of(v)) != symbols.end();
         });
         const std::vector<int64_t> at = is_told ? in_traces(size, variables) : std::vector<int64_t>();
-        if (at.empty() || std::ranges::any_of(at, [&](int64_t each) { return each != at.front(); })) continue;
+        if (at.empty() || !all_equal(at)) continue;
         found.push_back({output, axis, size, at.front(), known->second.size()});
       }
     }

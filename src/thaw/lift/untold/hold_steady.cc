@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "thaw/dim/text/text.h"
+#include "thaw/lift/term/numbers.h"
 #include "thaw/lift/unseen/contradictions.h"
 #include "thaw/lift/unseen/unseen_sizes.h"
 
@@ -55,7 +56,7 @@ std::vector<Undecided> steady_parts(dim::Dim length, std::span<const Variable> v
       if (factor.atom->kind != dim::AtomKind::kFloor) continue;
       const dim::Dim part = dim::floor_div(factor.atom->operands[0], factor.atom->operands[1]);
       const std::vector<int64_t> at = in_traces(part, variables);
-      if (at.empty() || std::ranges::any_of(at, [&](int64_t each) { return each != at.front(); })) continue;
+      if (at.empty() || !all_equal(at)) continue;
       const auto differs = std::ranges::find_if(unseen, [&](const std::vector<int64_t>& sizes) {
         return value_at(part, variables, [&](size_t i) { return sizes[i]; }) != at.front();
       });

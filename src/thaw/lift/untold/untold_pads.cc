@@ -11,6 +11,7 @@
 
 #include "thaw/lift/align/steady_pads.h"
 #include "thaw/lift/solve/floors.h"
+#include "thaw/lift/term/numbers.h"
 #include "thaw/lift/unseen/unseen_sizes.h"
 #include "thaw/lift/untold/hold_steady.h"
 #include "thaw/ops/onnx/padded_windows.h"
@@ -160,7 +161,7 @@ std::vector<Undecided> steady_pieces(const Lifting& l) {
   for (const dim::Dim size : l.sizes->emitted())
     for_each_floor(size, [&](const dim::Atom& floor) {
       const std::vector<int64_t> at = in_traces(dim::floor_div(floor.operands[0], floor.operands[1]), l.variables);
-      if (std::ranges::any_of(at, [&](int64_t each) { return each != at.front(); })) told.insert(divisor_of(floor));
+      if (!all_equal(at)) told.insert(divisor_of(floor));
     });
   const std::vector<std::vector<int64_t>> extremes = extreme_sizes(l.variables, true);
   std::vector<Undecided> pieces;
